@@ -1,0 +1,22 @@
+#!/bin/sh
+# Builds the examples and the tool and runs the main job, from wherever it is called: lowers two real programs for a
+# small kernel library, shows what changed, and saves the results.
+set -eu
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+cd "$root"
+
+sh cmake/install_packages.sh
+[ -f build/release/build.ninja ] || cmake --preset release
+cmake --build --preset release --parallel "$(nproc)" --target edgefx_examples
+
+out=build/release/examples
+"$out/ten_lines" examples/data/linear_atan_relu.pt2 "$out/ten_lines.pt2"
+"$out/tiny_library" \
+  examples/data/linear_atan_relu.pt2 "$out/linear_atan_relu.tiny.pt2" \
+  examples/data/tiny_vit.pt2 "$out/tiny_vit.tiny.pt2"
+
+echo
+echo "the same by the command line: edgefx lower --plugin libtiny_library.so --op-backend tiny"
+build/release/edgefx lower examples/data/linear_atan_relu.pt2 -o "$out/linear_atan_relu.tool.pt2" \
+  --plugin "$out/libtiny_library.so" --op-backend tiny
+build/release/edgefx print "$out/linear_atan_relu.tool.pt2"

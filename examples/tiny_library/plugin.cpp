@@ -1,0 +1,13 @@
+#include <edgefx/backend/plugin.h>
+
+#include "backend.h"
+
+#include <memory>
+
+// The same backends for the command line: edgefx lower IN -o OUT --plugin libtiny.so --op-backend tiny
+EDGEFX_PLUGIN_EXPORT edgefx::Plugin edgefxPlugin() {
+  return edgefx::makePlugin([](edgefx::BackendRegistry& registry) {
+    registry.add(std::make_unique<tiny::TinyBackend>());
+    registry.add(std::make_unique<tiny::ForgetfulBackend>());
+  });
+}

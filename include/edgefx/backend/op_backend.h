@@ -1,0 +1,49 @@
+#pragma once
+
+#include <edgefx/program/exported_program.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace edgefx {
+
+// A backend that lowers by rewriting operators in place: for kernel libraries whose operators run beside
+// others, rather than in a delegate. Experimental: the interface may change; the first use of each subclass
+// says so through the warning handler.
+class OpBackend {
+ public:
+  virtual ~OpBackend() = default;
+
+  // Names the backend in messages, registries and on the command line. Must not change.
+  virtual std::string_view name() const = 0;
+
+  // Rewrites one method's program and returns it. `program` is a private copy: change it as you like. Its
+  // tensors share their storage with the caller's, so put new tensors in its tables rather than writing into
+  // old ones. The result must agree with its own signature (see checkProgram), operators of any kind are
+  // welcome. What it throws reaches the caller, with backend and method attached.
+  virtual ExportedProgram lower(ExportedProgram program, std::string_view methodName) const = 0;
+};
+
+// Backends by name, passed to whoever looks them up: there is no global one.
+class BackendRegistry {
+ public:
+  // Throws UsageError for a null backend, an empty name, or a name that is taken.
+  void add(std::unique_ptr<OpBackend> backend);
+  // Takes over every backend of `other`. Throws as add; nothing has changed then.
+  void addAll(BackendRegistry other);
+  // Null if there is none.
+  const OpBackend* find(std::string_view name) const;
+  // Throws UsageError listing the registered names if there is none.
+  const OpBackend& backend(std::string_view name) const;
+  // In order of registration.
+  std::vector<std::string> names() const;
+
+ private:
+  void checkAddable(const OpBackend* backend) const;
+
+  std::vector<std::unique_ptr<OpBackend>> backends_;
+};
+
+}  // namespace edgefx

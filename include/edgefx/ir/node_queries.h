@@ -1,0 +1,23 @@
+#pragma once
+
+#include <edgefx/ir/graph_module.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace edgefx {
+
+// The index if the node is a getitem of another node by a plain integer.
+std::optional<int64_t> getitemIndex(const Node& node);
+
+// The users of a node for which getitemIndex gives an index into its value, in order of users. O(users).
+std::vector<Node*> getitemUsers(Node& node);
+
+// The graph modules that a node's get_attr inputs name, in order of inputs, each once: the branches of
+// control flow. `owner` is the module of the node's graph.
+std::vector<GraphModule*> branchesOf(const Node& node, GraphModule& owner);
+std::vector<const GraphModule*> branchesOf(const Node& node, const GraphModule& owner);
+
+}  // namespace edgefx

@@ -1,0 +1,170 @@
+#include <edgefx/backend/lower_program.h>
+#include <edgefx/program/check_program.h>
+#include <edgefx/program/tensor_table.h>
+#include <edgefx/support/warning.h>
+
+#include "support/fail.h"
+
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+#include <mutex>
+#include <string>
+#include <typeindex>
+#include <typeinfo>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace edgefx {
+namespace {
+
+void warnOfFirstUse(const OpBackend& backend) {
+  static std::mutex mutex;
+  static auto& used = *new std::unordered_set<std::type_index>();
+  {
+    std::lock_guard lock(mutex);
+    if (!used.insert(typeid(backend)).second) return;
+  }
+  warn({"experimental",
+        fmt::format("operator backends are experimental, and their interface may change (backend '{}')",
+                    backend.name())});
+}
+
+ExportedProgram runBackend(const ExportedProgram& program, const OpBackend& backend,
+                           std::string_view methodName, const Diagnostic& place) {
+  ExportedProgram copy = program.clone();
+  auto failed = [&](const std::string& what) {
+    Diagnostic diagnostic = place;
+    diagnostic.message = "the backend threw " + what;
+    return LoweringError(std::move(diagnostic));
+  };
+  try {
+    return backend.lower(std::move(copy), methodName);
+  } catch (Error& error) {
+    error.fillIn(place);
+    throw;
+  } catch (const c10::Error& error) {
+    std::throw_with_nested(failed(fmt::format("an error of LibTorch: {}", error.what_without_backtrace())));
+  } catch (const std::exception& error) {
+    std::throw_with_nested(failed(fmt::format("an exception: {}", error.what())));
+  } catch (...) {
+    std::throw_with_nested(failed("something that is no std::exception"));
+  }
+}
+
+const StoredTensor* storedTensor(const ExportedProgram& program, const std::string& target) {
+  const StoredTensor* found = program.stateDict().find(target);
+  return found != nullptr ? found : program.constants().find(target);
+}
+
+// Whether both are the same view of the same memory.
+bool sameTensor(const StoredTensor* a, const StoredTensor* b) {
+  if (a == nullptr || b == nullptr || a->meta() == nullptr || b->meta() == nullptr) return false;
+  const TensorMeta& left = *a->meta();
+  const TensorMeta& right = *b->meta();
+  return a->storage().data() == b->storage().data() && left.dtype == right.dtype &&
+         left.sizes == right.sizes && left.strides == right.strides &&
+         left.storageOffset == right.storageOffset;
+}
+
+// Placeholders that now read what another one read before. It happens when specs are kept by position while
+// placeholders are moved or erased, and nothing else would notice.
+std::vector<Diagnostic> findTakenTargets(const ExportedProgram& before, const ExportedProgram& after) {
+  std::unordered_map<std::string_view, const InputSpec*> readers;
+  for (const InputSpec& spec : before.signature.inputs) {
+    if (spec.target) readers.emplace(*spec.target, &spec);
+  }
+  const SignatureIndex earlier(before.signature);
+
+  std::vector<Diagnostic> found;
+  for (const InputSpec& spec : after.signature.inputs) {
+    const InputSpec* old = earlier.findInput(spec.arg.name);
+    if (!spec.target || old == nullptr || old->target == spec.target) continue;
+    auto reader = readers.find(*spec.target);
+    if (reader == readers.end()) continue;
+    // Swapped along with the targets' tensors, or tied weights: the placeholder reads what it did.
+    if (old->target && sameTensor(storedTensor(before, *old->target), storedTensor(after, *spec.target)))
+      continue;
+
+    Diagnostic diagnostic(fmt::format(
+        "reads '{}' now, which %{} read before; this placeholder {}", *spec.target, reader->second->arg.name,
+        old->target ? "read '" + *old->target + "'" : "was a " + std::string(name(old->kind))));
+    diagnostic.node = spec.arg.name;
+    found.push_back(std::move(diagnostic));
+  }
+  return found;
+}
+
+std::string placeholderNote(const ExportedProgram& program) {
+  static constexpr size_t kMostNames = 12;
+  const auto placeholders = program.graph().placeholders();
+  std::string note = "placeholders of the graph returned:";
+  for (size_t i = 0; i < std::min(placeholders.size(), kMostNames); ++i) {
+    note += fmt::format("{} %{}", i == 0 ? "" : ",", placeholders[i]->name());
+  }
+  if (placeholders.empty()) return note + " none";
+  if (placeholders.size() > kMostNames)
+    note += fmt::format(", and {} more", placeholders.size() - kMostNames);
+  return note;
+}
+
+// Tells of each violation whether it is the signature's, so that the placeholders help, and whether the
+// backend was given the fault.
+void addNotes(std::vector<Diagnostic>& violations, const ExportedProgram& before,
+              const ExportedProgram& after) {
+  auto textsOf = [](const std::vector<Diagnostic>& diagnostics) {
+    std::unordered_set<std::string> texts;
+    for (const Diagnostic& diagnostic : diagnostics) texts.insert(diagnostic.render());
+    return texts;
+  };
+  const auto signatureFaults = textsOf(checkSignature(after));
+  const auto oldFaults = textsOf(checkProgram(before));
+  const std::string placeholders = placeholderNote(after);
+  for (Diagnostic& violation : violations) {
+    const std::string text = violation.render();
+    if (signatureFaults.count(text) != 0) violation.notes.push_back(placeholders);
+    if (oldFaults.count(text) != 0)
+      violation.notes.emplace_back("the program given to the backend has this fault, too");
+  }
+}
+
+void checkLowered(const ExportedProgram& before, const ExportedProgram& after, const Diagnostic& place) {
+  if (!after.isValid()) {
+    Diagnostic diagnostic = place;
+    diagnostic.message = "the backend must return a program, got one that was moved from";
+    throw LoweringError(std::move(diagnostic));
+  }
+
+  std::vector<Diagnostic> violations = checkProgram(after);
+  if (!violations.empty()) addNotes(violations, before, after);
+  std::vector<Diagnostic> taken = findTakenTargets(before, after);
+  std::move(taken.begin(), taken.end(), std::back_inserter(violations));
+  if (violations.empty()) return;
+
+  LoweringError error(std::move(violations));
+  error.fillIn(place);
+  throw error;
+}
+
+}  // namespace
+
+ExportedProgram lowerProgram(const ExportedProgram& program, const OpBackend& backend,
+                             std::string_view methodName) {
+  if (!program.isValid())
+    detail::fail<UsageError>("expected a program to lower, got one that was moved from");
+  Diagnostic place;
+  place.backend = backend.name();
+  place.method = methodName;
+
+  warnOfFirstUse(backend);
+  ExportedProgram lowered = runBackend(program, backend, methodName, place);
+  checkLowered(program, lowered, place);
+  return lowered;
+}
+
+}  // namespace edgefx

@@ -1,0 +1,150 @@
+#include <edgefx/ir/graph.h>
+
+#include "ir/argument_writer.h"
+#include "ir/storage.h"
+#include "support/fail.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace edgefx {
+
+using detail::Edge;
+using detail::fail;
+
+namespace {
+
+constexpr size_t kMostEdges = size_t{1} << 31;
+
+// Blocks hold 1 to 8 edges, or a power of two.
+uint8_t blockClassOf(uint32_t edges) {
+  return static_cast<uint8_t>(edges <= 8 ? edges : 5 + std::bit_width(edges - 1));
+}
+uint32_t blockSize(uint8_t blockClass) {
+  return blockClass <= 8 ? blockClass : uint32_t{1} << (blockClass - 5);
+}
+
+}  // namespace
+
+Node* detail::nodeAtEdge(const Graph& graph, uint32_t edge, bool user) {
+  const Edge& record = graph.edges_[edge];
+  return &graph.nodeById(user ? record.user : record.used);
+}
+
+uint32_t detail::nextUserEdge(const Graph& graph, uint32_t edge) {
+  return graph.edges_[edge].next;
+}
+
+// Links the node to the nodes in `arguments`, which are to become its own, instead of its old inputs. Changes
+// nothing if it throws.
+void Graph::linkInputs(Node& node, Argument* arguments, size_t count) {
+  uint32_t stamp = ++markCounter_;
+  if (stamp == 0) {  // wrapped around: old marks could collide
+    for (uint32_t id = 0; id < nextId_; ++id) nodeById(id).mark_ = 0;
+    stamp = markCounter_ = 1;
+  }
+  const auto collected = static_cast<uint32_t>(edges_.size());
+  uint32_t at = collected, numInputs = 0;
+  try {
+    ArgumentWriter::eachNode(arguments, count, [&](Node* used) {
+      if (used->mark_ == stamp) return;
+      used->mark_ = stamp;
+      edges_.push_back({used->id_, node.id_, Node::kNoEdge, Node::kNoEdge});
+    });
+    if (edges_.size() > kMostEdges) fail<UnsupportedError>("a graph holds at most {} uses", kMostEdges);
+    numInputs = static_cast<uint32_t>(edges_.size()) - collected;
+    at = takeBlock(node, numInputs, collected);
+  } catch (...) {
+    edges_.resize(collected);
+    throw;
+  }
+  for (uint32_t i = at; i < at + numInputs; ++i) {
+    Node& used = nodeById(edges_[i].used);
+    edges_[i].prev = used.lastUser_;
+    if (used.lastUser_ == Node::kNoEdge) {
+      used.firstUser_ = i;
+    } else {
+      edges_[used.lastUser_].next = i;
+    }
+    used.lastUser_ = i;
+    ++used.numUsers_;
+  }
+  node.firstInput_ = at;
+  node.numInputs_ = numInputs;
+  liveEdges_ += numInputs;
+}
+
+// Moves the `count` edges at the end of the list, from `collected` on, into the node's block, a free one or a
+// new one, and unlinks the old inputs. Returns where they lie.
+uint32_t Graph::takeBlock(Node& node, uint32_t count, uint32_t collected) {
+  uint8_t blockClass = node.inputBlock_;
+  uint32_t at = node.firstInput_;
+  const bool fits = count <= blockSize(blockClass);
+  if (!fits) {
+    blockClass = blockClassOf(count);
+    at = freeBlocks_[blockClass];
+    if (at == Node::kNoEdge) edges_.resize(size_t{collected} + blockSize(blockClass));
+  }
+  unlinkInputs(node);
+  if (!fits) {
+    if (at != Node::kNoEdge) freeBlocks_[blockClass] = edges_[at].prev;
+    freeBlock(node);
+    node.inputBlock_ = blockClass;
+    if (at == Node::kNoEdge) return collected;
+  }
+  std::copy_n(edges_.begin() + collected, count, edges_.begin() + at);
+  edges_.resize(collected);
+  return at;
+}
+
+// Leaves the order of users in the unlinked edges, for those who iterate over it.
+void Graph::unlinkInputs(Node& node) {
+  for (uint32_t i = node.firstInput_; i < node.firstInput_ + node.numInputs_; ++i) {
+    const Edge& edge = edges_[i];
+    Node& used = nodeById(edge.used);
+    (edge.prev == Node::kNoEdge ? used.firstUser_ : edges_[edge.prev].next) = edge.next;
+    (edge.next == Node::kNoEdge ? used.lastUser_ : edges_[edge.next].prev) = edge.prev;
+    --used.numUsers_;
+  }
+  liveEdges_ -= node.numInputs_;
+  node.numInputs_ = 0;
+}
+
+void Graph::freeBlock(Node& node) {
+  if (node.inputBlock_ == 0) return;
+  edges_[node.firstInput_].prev = freeBlocks_[node.inputBlock_];
+  freeBlocks_[node.inputBlock_] = node.firstInput_;
+  node.inputBlock_ = 0;
+  node.firstInput_ = 0;
+}
+
+void Graph::compactEdges() {
+  std::vector<Edge> compact;
+  compact.reserve(liveEdges_);
+  std::vector<uint32_t> moved(edges_.size(), Node::kNoEdge);
+  for (Node& node : nodes()) {
+    const auto first = static_cast<uint32_t>(compact.size());
+    for (uint32_t i = 0; i < node.numInputs_; ++i) {
+      moved[node.firstInput_ + i] = first + i;
+      compact.push_back(edges_[node.firstInput_ + i]);
+    }
+    node.firstInput_ = first;
+    node.inputBlock_ = blockClassOf(node.numInputs_);
+    compact.resize(size_t{first} + blockSize(node.inputBlock_));
+  }
+  auto follow = [&moved](uint32_t& edge) {
+    if (edge != Node::kNoEdge) edge = moved[edge];
+  };
+  for (Node& node : nodes()) {
+    follow(node.firstUser_);
+    follow(node.lastUser_);
+    for (uint32_t i = 0; i < node.numInputs_; ++i) {
+      follow(compact[node.firstInput_ + i].prev);
+      follow(compact[node.firstInput_ + i].next);
+    }
+  }
+  edges_ = std::move(compact);
+  freeBlocks_.fill(Node::kNoEdge);
+}
+
+}  // namespace edgefx

@@ -1,0 +1,135 @@
+#include <edgefx/ir/graph_module.h>
+
+#include "support/fail.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace edgefx {
+
+using detail::fail;
+
+GraphModule::GraphModule() : graph_(std::make_unique<Graph>()) {}
+GraphModule::GraphModule(std::unique_ptr<Graph> graph) : graph_(std::move(graph)) {
+  if (graph_ == nullptr) fail<UsageError>("a graph module needs a graph, found null");
+}
+GraphModule::GraphModule(GraphModule&&) noexcept = default;
+GraphModule& GraphModule::operator=(GraphModule&&) noexcept = default;
+
+// Takes the tree apart level by level: its depth comes from files and may exceed what the stack holds.
+GraphModule::~GraphModule() {
+  std::vector<Child> pending = std::move(children_);
+  while (!pending.empty()) {
+    Child last = std::move(pending.back());
+    pending.pop_back();
+    if (last.module == nullptr) continue;
+    for (Child& child : last.module->children_) pending.push_back(std::move(child));
+    last.module->children_.clear();
+  }
+}
+
+std::unique_ptr<GraphModule> GraphModule::clone() const {
+  auto top = std::make_unique<GraphModule>(graph_->clone());
+  std::vector<std::pair<const GraphModule*, GraphModule*>> work{{this, top.get()}};
+  while (!work.empty()) {
+    auto [from, to] = work.back();
+    work.pop_back();
+    to->metadata = from->metadata;
+    to->children_.reserve(from->children_.size());
+    for (const Child& child : from->children_) {
+      GraphModule& copy =
+          to->addChild(child.name, std::make_unique<GraphModule>(child.module->graph_->clone()));
+      work.emplace_back(child.module.get(), &copy);
+    }
+  }
+  return top;
+}
+
+GraphModule* GraphModule::findChild(std::string_view path) {
+  GraphModule* at = this;
+  while (!path.empty()) {
+    size_t dot = path.find('.');
+    std::string_view name = path.substr(0, dot);
+    auto found = at->byName_.find(name);
+    if (found == at->byName_.end()) return nullptr;
+    at = found->second;
+    if (dot == std::string_view::npos) return at;
+    path.remove_prefix(dot + 1);
+    if (path.empty()) return nullptr;
+  }
+  return at;
+}
+
+GraphModule& GraphModule::addChild(std::string_view name, std::unique_ptr<GraphModule> module) {
+  if (name.empty() || name.find('.') != std::string_view::npos) {
+    fail<UsageError>("'{}' cannot name a child module: the name must not be empty nor hold a dot", name);
+  }
+  if (module == nullptr) fail<UsageError>("child module '{}' is null", name);
+  if (findChild(name) != nullptr) fail<UsageError>("there is a child module '{}' already", name);
+  GraphModule& added = *module;
+  children_.push_back({std::string(name), std::move(module)});
+  byName_.emplace(name, &added);
+  return added;
+}
+
+std::unique_ptr<GraphModule> GraphModule::removeChild(std::string_view name) {
+  auto found = std::find_if(children_.begin(), children_.end(),
+                            [&](const Child& child) { return child.name == name; });
+  if (found == children_.end()) return nullptr;
+  std::unique_ptr<GraphModule> module = std::move(found->module);
+  byName_.erase(found->name);
+  children_.erase(found);
+  return module;
+}
+
+size_t GraphModule::removeChildrenIf(const std::function<bool(const Child&)>& test) {
+  // Asked before anything changes, for the test may throw.
+  std::unordered_set<const GraphModule*> removed;
+  for (const Child& child : children_) {
+    if (test(child)) removed.insert(child.module.get());
+  }
+  return std::erase_if(children_, [&](const Child& child) {
+    if (!removed.contains(child.module.get())) return false;
+    byName_.erase(child.name);
+    return true;
+  });
+}
+
+namespace {
+
+template <typename Nested, typename Module>
+std::vector<Nested> listNamed(Module& top) {
+  std::vector<Nested> listed;
+  std::vector<Nested> pending{{"", &top, nullptr}};
+  // A module can be named from its parent and, by a dotted path, from further above.
+  std::unordered_set<const GraphModule*> reached{&top};
+  while (!pending.empty()) {
+    Nested at = std::move(pending.back());
+    pending.pop_back();
+    std::vector<Nested> found;
+    const Graph& graph = at.module->graph();
+    for (const Node& node : graph.nodes()) {
+      if (!node.isGetAttr() && node.op() != NodeOp::CallModule) continue;
+      Module* child = at.module->findChild(node.targetText());
+      if (child == nullptr || !reached.insert(child).second) continue;
+      std::string path =
+          at.path.empty() ? std::string(node.targetText()) : at.path + "." + std::string(node.targetText());
+      found.push_back({std::move(path), child, at.module});
+    }
+    listed.push_back(std::move(at));
+    pending.insert(pending.end(), std::make_move_iterator(found.rbegin()),
+                   std::make_move_iterator(found.rend()));
+  }
+  return listed;
+}
+
+}  // namespace
+
+std::vector<NestedModule> namedModules(GraphModule& top) {
+  return listNamed<NestedModule>(top);
+}
+std::vector<ConstNestedModule> namedModules(const GraphModule& top) {
+  return listNamed<ConstNestedModule, const GraphModule>(top);
+}
+
+}  // namespace edgefx

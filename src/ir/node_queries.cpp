@@ -1,0 +1,46 @@
+#include <edgefx/ir/node_queries.h>
+
+#include <unordered_set>
+
+namespace edgefx {
+namespace {
+
+template <typename Module>
+std::vector<Module*> listBranches(const Node& node, Module& owner) {
+  std::vector<Module*> branches;
+  std::unordered_set<const GraphModule*> seen;
+  for (const Node& input : node.inputs()) {
+    if (!input.isGetAttr()) continue;
+    Module* branch = owner.findChild(input.targetText());
+    if (branch == nullptr || branch == &owner) continue;
+    if (seen.insert(branch).second) branches.push_back(branch);
+  }
+  return branches;
+}
+
+}  // namespace
+
+std::optional<int64_t> getitemIndex(const Node& node) {
+  static const Target getitem("operator.getitem");
+  if (!node.isCall(getitem) || node.args().size() != 2) return std::nullopt;
+  if (!node.arg(0).isNode() || !node.arg(1).isInt()) return std::nullopt;
+  return node.arg(1).asInt();
+}
+
+std::vector<Node*> getitemUsers(Node& node) {
+  std::vector<Node*> found;
+  for (Node& user : node.users()) {
+    if (getitemIndex(user) && &user.arg(0).asNode() == &node) found.push_back(&user);
+  }
+  return found;
+}
+
+std::vector<GraphModule*> branchesOf(const Node& node, GraphModule& owner) {
+  return listBranches(node, owner);
+}
+
+std::vector<const GraphModule*> branchesOf(const Node& node, const GraphModule& owner) {
+  return listBranches(node, owner);
+}
+
+}  // namespace edgefx

@@ -1,0 +1,80 @@
+#include <edgefx/ir/operators.h>
+
+#include "ir/bundled_schemas.h"
+
+// The dispatcher's header needs the other one before it.
+// clang-format off
+#include <ATen/core/ivalue.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+// clang-format on
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <unordered_map>
+
+namespace edgefx {
+namespace {
+
+std::optional<OperatorInfo> askDispatcher(std::string_view ns, std::string_view op,
+                                          std::string_view overload) {
+  std::string name(ns);
+  name += "::";
+  name += op;
+  const c10::OperatorName key(std::move(name), overload == "default" ? std::string() : std::string(overload));
+  const auto found = c10::Dispatcher::singleton().findSchema(key);
+  if (!found) return std::nullopt;
+  const c10::FunctionSchema& schema = found->schema();
+  OperatorInfo info;
+  for (const c10::Argument& declared : schema.arguments()) {
+    OperatorArgument argument;
+    argument.name = declared.name();
+    argument.hasDefault = bool(declared.default_value());
+    argument.keywordOnly = declared.kwarg_only();
+    argument.isAlias = declared.alias_info() != nullptr;
+    argument.isWritten = argument.isAlias && declared.alias_info()->isWrite();
+    info.isMutable = info.isMutable || argument.isWritten;
+    info.arguments.push_back(std::move(argument));
+  }
+  info.numReturns = schema.returns().size();
+  info.isRandom = found->hasTag(at::Tag::nondeterministic_seeded);
+  return info;
+}
+
+}  // namespace
+
+const OperatorArgument* OperatorInfo::findArgument(std::string_view name) const {
+  for (const OperatorArgument& argument : arguments) {
+    if (argument.name == name) return &argument;
+  }
+  return nullptr;
+}
+
+const OperatorInfo* findOperator(Target target) {
+  if (!target.isOperator() && target.kind() != TargetKind::Packet) return nullptr;
+
+  // Leaked, and never cleared: callers keep what they are given. Texts of targets live as long as the
+  // process, so their addresses tell targets apart. Unknown operators are asked for anew, for they may be
+  // registered later.
+  static auto& known = *new std::unordered_map<const char*, std::unique_ptr<const OperatorInfo>>();
+  static auto& mutex = *new std::shared_mutex();
+  const char* const key = target.fxText().data();
+  {
+    std::shared_lock lock(mutex);
+    if (const auto found = known.find(key); found != known.end()) return found->second.get();
+  }
+  const std::string_view overload = target.kind() == TargetKind::Packet ? "default" : target.overload();
+  std::string name(target.ns());
+  name += '.';
+  name += target.op();
+  name += '.';
+  name += overload;
+  std::optional<OperatorInfo> info = detail::findBundledSchema(name);
+  if (!info) info = askDispatcher(target.ns(), target.op(), overload);
+  if (!info) return nullptr;
+  std::unique_lock lock(mutex);
+  return known.try_emplace(key, std::make_unique<const OperatorInfo>(std::move(*info))).first->second.get();
+}
+
+}  // namespace edgefx

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <edgefx/ir/node.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <vector>
+
+namespace edgefx::detail {
+
+// Bump allocation in chunks that double up to a limit; freed as a whole. For trivially destructible data
+// only.
+class Arena {
+ public:
+  template <typename T>
+  T* allocate(size_t count) {
+    static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= 8);
+    size_t bytes = (count * sizeof(T) + 7) & ~size_t{7};
+    if (bytes > static_cast<size_t>(end_ - at_)) grow(bytes);
+    T* result = reinterpret_cast<T*>(at_);
+    at_ += bytes;
+    return result;
+  }
+
+  // Makes the next `bytes` come from one chunk.
+  void reserve(size_t bytes) {
+    if (bytes > static_cast<size_t>(end_ - at_)) addChunk(bytes);
+  }
+
+  size_t capacity() const { return capacity_; }
+  size_t used() const { return capacity_ - static_cast<size_t>(end_ - at_); }
+
+ private:
+  static constexpr size_t kFirstChunk = 512, kLargestChunk = size_t{1} << 20;
+
+  void grow(size_t bytes) {
+    nextChunk_ = std::min(nextChunk_ * 2, kLargestChunk);
+    addChunk(std::max(bytes, nextChunk_));
+  }
+  void addChunk(size_t bytes) {
+    chunks_.emplace_back(new std::byte[bytes]);
+    at_ = chunks_.back().get();
+    end_ = at_ + bytes;
+    capacity_ += bytes;
+  }
+
+  std::vector<std::unique_ptr<std::byte[]>> chunks_;
+  std::byte* at_ = nullptr;
+  std::byte* end_ = nullptr;
+  size_t nextChunk_ = kFirstChunk / 2;
+  size_t capacity_ = 0;
+};
+
+// Text that only grows. Copies share the full pages; each then goes on in a page of its own, so that writing
+// in one never touches memory that another reads.
+class TextPages {
+ public:
+  TextPages() = default;
+  TextPages(const TextPages& other) : pages_(other.pages_), capacity_(other.capacity_) {}
+
+  std::string_view store(std::string_view text) {
+    if (text.size() > left_) addPage(text.size());
+    char* to = at_;
+    std::memcpy(to, text.data(), text.size());
+    at_ += text.size();
+    left_ -= text.size();
+    return {to, text.size()};
+  }
+
+  size_t capacity() const { return capacity_; }
+
+ private:
+  static constexpr size_t kFirstPage = 256, kLargestPage = size_t{1} << 16;
+
+  void addPage(size_t atLeast) {
+    nextPage_ = std::min(nextPage_ * 2, kLargestPage);
+    left_ = std::max(atLeast, nextPage_);
+    pages_.emplace_back(new char[left_]);
+    at_ = pages_.back().get();
+    capacity_ += left_;
+  }
+
+  std::vector<std::shared_ptr<char[]>> pages_;
+  char* at_ = nullptr;
+  size_t left_ = 0;
+  size_t nextPage_ = kFirstPage / 2;
+  size_t capacity_ = 0;
+};
+
+// Node memory by id. Slabs never move: 32, 32, 64, 128 nodes, then 256 each. Holds raw memory; the graph
+// constructs and destroys the nodes.
+class NodeSlabs {
+ public:
+  // Makes ids below `count` addressable.
+  void reserve(uint32_t count) {
+    while (capacity_ < count) {
+      uint32_t nodes = slabs_.size() < 2 ? 32 : slabs_.size() < 4 ? 32u << (slabs_.size() - 1) : 256;
+      slabs_.emplace_back(static_cast<Node*>(::operator new(nodes * sizeof(Node))));
+      capacity_ += nodes;
+    }
+  }
+  Node* at(uint32_t id) const {
+    if (id >= 256) return slabs_[3 + (id >> 8)].get() + (id & 255);
+    uint32_t slab = static_cast<uint32_t>(std::bit_width(id >> 5));
+    return slabs_[slab].get() + (slab == 0 ? id : id - (16u << slab));
+  }
+  size_t bytes() const { return capacity_ * sizeof(Node); }
+
+ private:
+  struct Free {
+    void operator()(Node* memory) const { ::operator delete(memory); }
+  };
+  std::vector<std::unique_ptr<Node, Free>> slabs_;
+  uint32_t capacity_ = 0;
+};
+
+}  // namespace edgefx::detail

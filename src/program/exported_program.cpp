@@ -1,0 +1,80 @@
+#include <edgefx/program/exported_program.h>
+#include <edgefx/program/tensor_table.h>
+#include <edgefx/support/python_text.h>
+
+#include "support/fail.h"
+
+#include <type_traits>
+
+namespace edgefx {
+
+static_assert(std::is_nothrow_move_constructible_v<ExportedProgram>);
+static_assert(std::is_nothrow_move_assignable_v<ExportedProgram>);
+
+std::string text(const RangeConstraint& range) {
+  std::string out = "VR[";
+  if (range.min) {
+    appendRepr(out, *range.min);
+  } else {
+    out += "-int_oo";
+  }
+  out += ", ";
+  if (range.max) {
+    appendRepr(out, *range.max);
+  } else {
+    out += "int_oo";
+  }
+  out += ']';
+  return out;
+}
+
+ExportedProgram::ExportedProgram()
+    : graphModule_(std::make_unique<GraphModule>()),
+      stateDict_(std::make_unique<TensorTable>()),
+      constants_(std::make_unique<TensorTable>()) {}
+ExportedProgram::~ExportedProgram() = default;
+ExportedProgram::ExportedProgram(ExportedProgram&&) noexcept = default;
+ExportedProgram& ExportedProgram::operator=(ExportedProgram&&) noexcept = default;
+
+ExportedProgram ExportedProgram::clone() const {
+  ExportedProgram copy;
+  copy.graphModule_ = graphModule_->clone();
+  *copy.stateDict_ = *stateDict_;
+  *copy.constants_ = *constants_;
+  copy.signature = signature;
+  copy.rangeConstraints = rangeConstraints;
+  copy.moduleCallGraph = moduleCallGraph;
+  copy.namedTupleFields = namedTupleFields;
+  copy.opsetVersion = opsetVersion;
+  copy.schemaVersion = schemaVersion;
+  copy.torchVersion = torchVersion;
+  copy.verifiers = verifiers;
+  copy.guardsCode = guardsCode;
+  copy.dialect = dialect;
+  copy.exampleInputs = exampleInputs;
+  copy.unknownMembers = unknownMembers;
+  copy.argumentNames = argumentNames;
+  return copy;
+}
+
+std::string_view ExportedProgram::rename(Node& node, std::string_view candidate) {
+  if (&node.graph() != &graph()) {
+    detail::fail<UsageError>("expected a node of the program's top level graph, found '%{}' of another graph",
+                             node.name());
+  }
+  std::string before(node.name());
+  std::string_view after = node.rename(candidate);
+  if (after == before) return after;
+  signature.renameNode(before, after);
+  for (ModuleCallEntry& entry : moduleCallGraph) {
+    if (!entry.signature) continue;
+    for (auto* specs : {&entry.signature->inputs, &entry.signature->outputs}) {
+      for (SpecArg& arg : *specs) {
+        if (!arg.name.empty() && arg.name == before) arg.name = after;
+      }
+    }
+  }
+  return after;
+}
+
+}  // namespace edgefx

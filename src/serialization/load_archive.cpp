@@ -1,0 +1,265 @@
+#include <edgefx/program/check_program.h>
+#include <edgefx/program/tensor_table.h>
+#include <edgefx/serialization/pt2.h>
+
+#include "serialization/byte_text.h"
+#include "serialization/edge_record.h"
+#include "serialization/read_program.h"
+#include "serialization/read_weights.h"
+#include "support/fail.h"
+
+#include <algorithm>
+#include <bit>
+#include <set>
+
+namespace edgefx {
+namespace detail {
+namespace {
+
+constexpr std::string_view kFlatProgram = "serialized_exported_program.json";
+// Larger records are checked against their CRC only on demand, since that reads all of them.
+constexpr uint64_t kAlwaysChecked = uint64_t{1} << 20;
+
+class ArchiveLoader {
+ public:
+  ArchiveLoader(const std::filesystem::path& path, const LoadOptions& options)
+      : options_(options), file_(MappedFile::open(path)), zip_(file_->bytes(), file_->path()) {}
+
+  Archive load(std::string_view only) {
+    if (zip_.find(kFlatProgram) != nullptr) {
+      if (!only.empty() && only != "model" && only != kAllModels) {
+        fail<UsageError>("there is no model '{}'; the file holds 'model'", printable(only));
+      }
+      loadFlat();
+    } else {
+      findRoot();
+      loadModels(only);
+    }
+    return std::move(archive_);
+  }
+
+ private:
+  // A record that lies in one piece of the file, followed by readable bytes, is parsed where it lies.
+  struct Text {
+    SharedBytes bytes;
+    bool isPadded;
+  };
+  Text textOf(const ZipRecord& record) {
+    SharedBytes bytes = recordBytes(file_, zip_, record, true);
+    bool isPadded =
+        !record.deflated && file_->bytes().size() - record.offset - record.size >= simdjson::SIMDJSON_PADDING;
+    return {std::move(bytes), isPadded};
+  }
+
+  ExportedProgram readProgram(const ZipRecord& record, const TensorTable& stateDict) {
+    Text text = textOf(record);
+    return readProgramJson(document_, text.bytes.text(), record.name, caches_, stateDict, text.isPadded);
+  }
+
+  void finish(std::string name, ExportedProgram program) {
+    if (options_.verify) {
+      std::vector<Diagnostic> violations = checkProgram(program);
+      if (!violations.empty()) throw VerificationError(std::move(violations));
+    }
+    archive_.models.push_back({std::move(name), std::move(program)});
+  }
+
+  void keep(std::string name, const ZipRecord& record) {
+    bool check = options_.checkWeights || record.size <= kAlwaysChecked;
+    archive_.foreign.push_back({std::move(name), recordBytes(file_, zip_, record, check)});
+  }
+
+  // torch 2.1 to 2.7: records beside each other, tensors by torch.save. The first two releases called those
+  // .json.
+  void loadFlat() {
+    WeightReader weights(file_, zip_, "", options_.checkWeights);
+    auto tensors = [&](std::string_view stem, bool isRequired) -> TensorTable {
+      for (std::string_view suffix : {".pt", ".json"}) {
+        const ZipRecord* record = zip_.find(fmt::format("{}{}", stem, suffix));
+        if (record != nullptr) return weights.readPickled(*record);
+      }
+      if (isRequired) zip_.record(fmt::format("{}.pt", stem), kFlatProgram);
+      return {};
+    };
+    TensorTable stateDict = tensors("serialized_state_dict", true);
+    ExportedProgram program = readProgram(zip_.record(kFlatProgram, "the file"), stateDict);
+    program.stateDict() = std::move(stateDict);
+    program.constants() = tensors("serialized_constants", false);
+
+    RecordBytes version = zip_.read(zip_.record("version", kFlatProgram));
+    std::string_view major = version.text().substr(0, version.text().find('.'));
+    if (major != std::to_string(program.schemaVersion.major)) {
+      Diagnostic diagnostic(fmt::format("the file's version is '{}', the program says {}.{}",
+                                        printable(version.text()), program.schemaVersion.major,
+                                        program.schemaVersion.minor));
+      diagnostic.record = "version";
+      throw ParseError(std::move(diagnostic));
+    }
+    constexpr std::string_view kUserFiles = "extra_files/";
+    for (const ZipRecord& record : zip_.records()) {
+      std::string_view name = record.name;
+      if (name == "serialized_example_inputs.pt") {
+        program.exampleInputs = recordBytes(file_, zip_, record, record.size <= kAlwaysChecked);
+      } else if (name.starts_with(kUserFiles)) {
+        keep("extra/" + std::string(name.substr(kUserFiles.size())), record);
+      } else if (name != kFlatProgram && name != "version" && !name.starts_with("serialized_")) {
+        keep(record.name, record);
+      }
+    }
+    finish("model", std::move(program));
+  }
+
+  // torch 2.8 and later: everything below one folder, whose name means nothing.
+  void findRoot() {
+    auto refuse = [&](std::string message) { fail<ParseError>("{}", message); };
+    if (zip_.records().empty()) refuse("the archive is empty");
+    const std::string& first = zip_.records().front().name;
+    size_t slash = first.find('/');
+    root_ = slash == std::string::npos ? "" : first.substr(0, slash + 1);
+    if (root_.empty() || zip_.find(root_ + "archive_format") == nullptr) {
+      refuse("neither a flat exported program nor a pt2 archive: there is no record '" +
+             std::string(kFlatProgram) + "' and no 'archive_format' below one folder");
+    }
+    for (const ZipRecord& record : zip_.records()) {
+      if (!record.name.starts_with(root_)) {
+        refuse(fmt::format("record '{}' lies outside the archive's folder '{}'", printable(record.name),
+                           printable(root_)));
+      }
+    }
+    expectContent("archive_format", "pt2");
+    expectContent("archive_version", "0");
+    if (find(".data/version") == nullptr && find("version") == nullptr) {
+      refuse("the archive has neither a record '.data/version' nor 'version'");
+    }
+    constexpr std::string_view kMachine = std::endian::native == std::endian::little ? "little" : "big";
+    if (find("byteorder") != nullptr) expectContent("byteorder", kMachine);
+  }
+
+  const ZipRecord* find(std::string_view name) const { return zip_.find(root_ + std::string(name)); }
+  const ZipRecord& record(std::string_view name, std::string_view neededBy) const {
+    return zip_.record(root_ + std::string(name), neededBy);
+  }
+
+  void expectContent(std::string_view name, std::string_view content) {
+    RecordBytes bytes = zip_.read(record(name, "the archive"));
+    if (bytes.text() == content) return;
+    Diagnostic diagnostic(
+        fmt::format("expected '{}', found '{}'", content, printable(bytes.text().substr(0, 32))));
+    diagnostic.record = root_ + std::string(name);
+    throw ParseError(std::move(diagnostic));
+  }
+
+  void loadModels(std::string_view only) {
+    constexpr std::string_view kModels = "models/", kJson = ".json";
+    std::vector<std::pair<std::string, const ZipRecord*>> models;
+    std::set<std::string, std::less<>> own = {"archive_format", "archive_version", ".data/version",
+                                              "version",        "byteorder",       ".data/serialization_id"};
+    for (const ZipRecord& record : zip_.records()) {
+      std::string_view name = std::string_view(record.name).substr(root_.size());
+      if (!name.starts_with(kModels) || !name.ends_with(kJson)) continue;
+      name = name.substr(kModels.size(), name.size() - kModels.size() - kJson.size());
+      models.emplace_back(name, &record);
+      own.insert(fmt::format("models/{}.json", name));
+      own.insert(fmt::format("data/sample_inputs/{}.pt", name));
+      own.insert(edgeRecordName(name));
+    }
+    if (models.empty()) fail<ParseError>("the archive holds no model: there is no record 'models/NAME.json'");
+    std::string chosen = chooseModel(models, only);
+    for (const auto& [name, record] : models) {
+      if (chosen.empty() || chosen == name) loadModel(name, *record);
+    }
+    for (const ZipRecord& record : zip_.records()) {
+      std::string_view name = std::string_view(record.name).substr(root_.size());
+      bool isTensor = name.starts_with("data/weights/") || name.starts_with("data/constants/");
+      if (!isTensor && !own.contains(name)) keep(std::string(name), record);
+    }
+  }
+
+  // The name of the one model to be read, or empty for all of them.
+  std::string chooseModel(const std::vector<std::pair<std::string, const ZipRecord*>>& models,
+                          std::string_view only) {
+    if (only == kAllModels) return {};
+    std::string wanted(only.empty() ? "model" : only);
+    std::string names;
+    for (const auto& model : models) {
+      if (model.first == wanted) return wanted;
+      names += fmt::format("{}'{}'", names.empty() ? "" : ", ", printable(model.first));
+    }
+    if (only.empty() && models.size() == 1) return models.front().first;
+    fail<UsageError>("there is no model '{}'; the file holds {}", printable(wanted), names);
+  }
+
+  TensorTable readTensors(std::string_view model, std::string_view folder, std::string_view kind,
+                          ExportedProgram& program) {
+    WeightReader weights(file_, zip_, root_, options_.checkWeights);
+    if (const ZipRecord* pickled = find(fmt::format("{}{}.pt", folder, model)))
+      return weights.readPickled(*pickled);
+    const ZipRecord& config =
+        record(fmt::format("{}{}_{}_config.json", folder, model, kind), fmt::format("models/{}.json", model));
+    Text text = textOf(config);
+    JsonValue root = document_.parse(text.bytes.text(), config.name, text.isPadded);
+    return weights.readConfig(root, config.name, folder, fmt::format("{}_config", kind), program, caches_);
+  }
+
+  void loadModel(const std::string& name, const ZipRecord& json) {
+    std::string_view neededBy = json.name;
+    const ZipRecord& inputs = record(fmt::format("data/sample_inputs/{}.pt", name), neededBy);
+    ExportedProgram program = readProgram(json, TensorTable());
+    program.stateDict() = readTensors(name, "data/weights/", "weights", program);
+    program.constants() = readTensors(name, "data/constants/", "constants", program);
+    program.exampleInputs = recordBytes(file_, zip_, inputs, inputs.size <= kAlwaysChecked);
+    if (const ZipRecord* edge = find(edgeRecordName(name))) {
+      Text text = textOf(*edge);
+      readEdgeRecord(document_.parse(text.bytes.text(), edge->name, text.isPadded), edge->name, program);
+    }
+    finish(name, std::move(program));
+  }
+
+ public:
+  // No record can have this name.
+  static constexpr std::string_view kAllModels = std::string_view("\0", 1);
+
+ private:
+  LoadOptions options_;
+  std::shared_ptr<const MappedFile> file_;
+  ZipReader zip_;
+  std::string root_;
+  JsonDocument document_;
+  LoadCaches caches_;
+  Archive archive_;
+};
+
+Archive load(const std::filesystem::path& path, std::string_view only, const LoadOptions& options) {
+  try {
+    return ArchiveLoader(path, options).load(only);
+  } catch (Error& error) {
+    Diagnostic known;
+    known.file = path.string();
+    error.fillIn(known);
+    throw;
+  }
+}
+
+}  // namespace
+}  // namespace detail
+
+ExportedProgram& Archive::program(std::string_view name) {
+  std::string names;
+  for (Model& model : models) {
+    if (model.name == name) return model.program;
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", model.name);
+  }
+  detail::fail<UsageError>("there is no model '{}'; the archive holds {}", name,
+                           names.empty() ? "none" : names);
+}
+
+Archive loadArchive(const std::filesystem::path& path, const LoadOptions& options) {
+  return detail::load(path, detail::ArchiveLoader::kAllModels, options);
+}
+
+ExportedProgram loadProgram(const std::filesystem::path& path, std::string_view model,
+                            const LoadOptions& options) {
+  return std::move(detail::load(path, model, options).models.front().program);
+}
+
+}  // namespace edgefx

@@ -1,0 +1,82 @@
+#include "serialization/load_caches.h"
+
+#include "support/fail.h"
+
+#include <bit>
+
+namespace edgefx::detail {
+
+Target LoadCaches::target(std::string_view fileText) {
+  if (auto found = targets_.find(fileText); found != targets_.end()) return found->second;
+  if (targets_.size() >= kMostTargets)
+    fail<UsageError>("more than {} distinct targets in one file", kMostTargets);
+  return targets_.emplace(std::string(fileText), Target(fileText)).first->second;
+}
+
+SharedText LoadCaches::text(std::string_view key, std::string_view text) {
+  Recent* recent = nullptr;
+  for (Recent& candidate : recent_) {
+    if (candidate.key == key) recent = &candidate;
+  }
+  if (recent == nullptr) {
+    if (recent_.size() >= kMostKeys) return std::make_shared<const std::string>(text);
+    recent = &recent_.emplace_back();
+    recent->key = key;
+  }
+  for (const SharedText& known : recent->texts) {
+    if (known != nullptr && *known == text) return known;
+  }
+  SharedText& slot = recent->texts[recent->next++ % recent->texts.size()];
+  slot = std::make_shared<const std::string>(text);
+  return slot;
+}
+
+MetaRef LoadCaches::meta(NodeMeta&& meta) {
+  const auto& entries = meta.entries();
+  bool same = lastMeta_ && lastMeta_->entries().size() == entries.size();
+  for (size_t i = 0; same && i < entries.size(); ++i) {
+    const NodeMeta::Entry& last = lastMeta_->entries()[i];
+    same = last.text == entries[i].text && last.key == entries[i].key;
+  }
+  if (!same) lastMeta_ = MetaRef::make(std::move(meta));
+  return lastMeta_;
+}
+
+ValueRef LoadCaches::value(const TensorMeta& tensor) {
+  uint64_t hash = 0;
+  auto mix = [&hash](uint64_t word) {
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 29;
+  };
+  auto mixInt = [&mix](const SymInt& number) {
+    mix(number.isSymbolic() ? std::bit_cast<uintptr_t>(number.symbolic())
+                            : static_cast<uint64_t>(number.value()));
+  };
+  mix(static_cast<uint64_t>(tensor.dtype) | static_cast<uint64_t>(tensor.layout) << 8 |
+      static_cast<uint64_t>(tensor.requiresGrad) << 16 | tensor.sizes.size() << 17);
+  for (const SymInt& size : tensor.sizes) mixInt(size);
+  for (const SymInt& stride : tensor.strides) mixInt(stride);
+  mixInt(tensor.storageOffset);
+  ValueRef& slot = values_[hash];
+  if (!slot) {
+    slot = ValueMeta::of(tensor);
+  } else if (!(*slot->tensor() == tensor)) {
+    return ValueMeta::of(tensor);  // another of the same hash keeps the slot
+  }
+  return slot;
+}
+
+std::shared_ptr<const Symbolic> LoadCaches::symbolic(std::string_view expression, const SymHint& hint) {
+  key_ = expression;
+  key_ += '\n';
+  key_ += static_cast<char>('0' + hint.index());
+  if (const auto* number = std::get_if<int64_t>(&hint)) key_ += std::to_string(*number);
+  if (const auto* flag = std::get_if<bool>(&hint)) key_ += *flag ? '1' : '0';
+  if (const auto* real = std::get_if<double>(&hint)) key_ += std::to_string(std::bit_cast<uint64_t>(*real));
+  if (auto found = symbolics_.find(key_); found != symbolics_.end()) return found->second;
+  auto made = std::make_shared<const Symbolic>(Symbolic{SymExpr::parse(expression), hint});
+  symbolics_.emplace(key_, made);
+  return made;
+}
+
+}  // namespace edgefx::detail

@@ -1,0 +1,588 @@
+#include "serialization/read_graph.h"
+
+#include <edgefx/ir/operators.h>
+
+#include "serialization/byte_text.h"
+#include "serialization/json_writer.h"
+#include "serialization/read_graph_scope.h"
+#include "support/fail.h"
+
+#include <algorithm>
+#include <array>
+
+namespace edgefx::detail {
+namespace {
+
+constexpr int kDeepestGraph = 128;
+
+constexpr std::array<std::string_view, 9> kGraphMembers = {"inputs",
+                                                           "outputs",
+                                                           "nodes",
+                                                           "tensor_values",
+                                                           "sym_int_values",
+                                                           "sym_bool_values",
+                                                           "is_single_tensor_return",
+                                                           "custom_obj_values",
+                                                           "sym_float_values"};
+constexpr std::array<std::string_view, 6> kNodeMembers = {
+    "target", "inputs", "outputs", "metadata", "is_hop_single_tensor_return", "name"};
+constexpr std::array<std::string_view, 3> kNamedArgumentMembers = {"name", "arg", "kind"};
+constexpr std::array<std::string_view, 1> kNameMember = {"name"};
+constexpr std::array<std::string_view, 2> kCustomObjMembers = {"name", "class_fqn"};
+constexpr JsonStruct kGraph{"Graph", kGraphMembers};
+constexpr JsonStruct kNode{"Node", kNodeMembers};
+constexpr JsonStruct kNamedArgument{"NamedArgument", kNamedArgumentMembers};
+constexpr JsonStruct kCustomObjArgument{"CustomObjArgument", kCustomObjMembers};
+
+constexpr auto kIgnore = [](std::string_view, JsonValue) {};
+
+constexpr std::string_view kOpsPrefix = "torch.ops.";
+constexpr std::string_view kGetitem = "operator.getitem";
+
+// Functions that torch's verifier lets a program call, besides operators. The file's text decides what a
+// program calls, so anything else is refused rather than looked up.
+bool isAllowedFunction(std::string_view target) {
+  static constexpr std::array<std::string_view, 29> kOperatorNames = {
+      "eq",      "ne",       "le",  "lt",     "ge",      "gt",     "neg",    "pos",      "mul",    "add",
+      "sub",     "floordiv", "mod", "pow",    "truediv", "and_",   "or_",    "not_",     "lshift", "rshift",
+      "getitem", "abs",      "xor", "invert", "index",   "matmul", "concat", "contains", "is_"};
+  static constexpr std::array<std::string_view, 12> kPrefixes = {"torch.sym_",
+                                                                 "torch._sym_",
+                                                                 "torch._functorch.predispatch.",
+                                                                 "torch._C._functorch.",
+                                                                 "torch.autograd.grad_mode.",
+                                                                 "torch._C._set_grad_enabled",
+                                                                 "torch.amp.autocast_mode.",
+                                                                 "torch._export.",
+                                                                 "torch.export.custom_ops.",
+                                                                 "executorch.exir.dialects.edge._ops.",
+                                                                 "executorch.exir.memory.",
+                                                                 "#"};
+  if (target.starts_with("_operator.")) {
+    std::string_view name = target.substr(10);
+    return std::find(kOperatorNames.begin(), kOperatorNames.end(), name) != kOperatorNames.end();
+  }
+  if (target.starts_with("math.") || target.starts_with("builtins.")) {
+    static constexpr std::array<std::string_view, 9> kMath = {"trunc", "ceil", "floor", "sqrt", "round",
+                                                              "max",   "min",  "abs",   "pow"};
+    std::string_view name = target.substr(target.find('.') + 1);
+    return std::find(kMath.begin(), kMath.end(), name) != kMath.end();
+  }
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                     [&](std::string_view prefix) { return target.starts_with(prefix); });
+}
+
+// "torch.ops.ns.op.overload" or "torch.ops.higher_order.name".
+bool isOperatorName(std::string_view target) {
+  if (!target.starts_with(kOpsPrefix)) return false;
+  auto dots = std::count(target.begin(), target.end(), '.');
+  return dots == 4 || (dots == 3 && target.starts_with("torch.ops.higher_order."));
+}
+
+}  // namespace
+
+std::string GraphReader::graphPath(const Scope& scope) const {
+  return scope.path.empty() ? "graph_module.graph" : "graph_module.graph/" + scope.path;
+}
+
+void GraphReader::keepUnknown(const std::string& path, std::string_view key, JsonValue value) {
+  std::string& text = program_.unknownMembers[path];
+  if (!text.empty()) text += ", ";
+  JsonWriter quoted;
+  quoted.string(key);
+  text += quoted.text();
+  text += ": ";
+  text += pythonJson(value);
+}
+
+void GraphReader::read(JsonValue value, GraphModule& module, const std::vector<std::string>& constantNames,
+                       const std::string& path, int depth) {
+  JsonPlace outer = json_.place;
+  json_.place.graph = path;
+  json_.place.node = {};
+  json_.place.section = "graph";
+  if (depth > kDeepestGraph) json_.fail(fmt::format("graphs nested deeper than {} levels", kDeepestGraph));
+
+  std::array<std::optional<JsonValue>, kGraphMembers.size()> members;
+  std::vector<std::pair<std::string_view, JsonValue>> unknown;
+  uint32_t seen = json_.members(
+      value, kGraph, [&](size_t i, JsonValue member) { members[i] = member; },
+      [&](std::string_view key, JsonValue member) { unknown.emplace_back(key, member); });
+  json_.require(kGraph, seen, 6);
+
+  auto tensors = json_.object(*members[3], "tensor_values");
+  // A hint only: a file may claim anything.
+  constexpr size_t kMostExpected = size_t{1} << 20;
+  Scope scope(module, path, depth, std::min(tensors.size(), kMostExpected));
+  for (auto& [key, member] : unknown) keepUnknown(graphPath(scope), key, member);
+  auto optional = [&](size_t i) { return members[i] && !members[i]->is_null() ? &*members[i] : nullptr; };
+  readTables(scope, *members[3], optional(4), optional(8), optional(5), optional(7));
+
+  json_.place.section = "graph.inputs";
+  json_.place.index = 0;
+  for (JsonValue input : json_.array(*members[0], "inputs")) {
+    readPlaceholder(scope, input, static_cast<size_t>(json_.place.index), constantNames);
+    ++json_.place.index;
+  }
+  auto nodes = json_.array(*members[2], "nodes");
+  scope.builder.reserve(std::min(nodes.size(), kMostExpected) + 2);
+  json_.place.section = "graph.nodes";
+  json_.place.index = 0;
+  for (JsonValue node : nodes) {
+    json_.place.node = {};
+    readNode(scope, node);
+    ++json_.place.index;
+  }
+  json_.place.node = {};
+  json_.place.section = "graph.outputs";
+  json_.place.index = -1;
+  bool isSingle = optional(6) != nullptr && json_.boolean(*members[6], "is_single_tensor_return");
+  readOutputs(scope, *members[1], isSingle);
+  json_.place = outer;
+}
+
+void GraphReader::readTables(Scope& scope, JsonValue tensors, JsonValue* symInts, JsonValue* symFloats,
+                             JsonValue* symBools, JsonValue* customObjects) {
+  auto table = [&](JsonValue* values, std::string_view section, auto&& read) {
+    if (values == nullptr) return;
+    json_.place.section = section;
+    for (auto field : json_.object(*values, section)) {
+      json_.place.item = field.key;
+      ValueTable::Value* value = scope.table.add(checkedName(field.key, "a value"));
+      if (value == nullptr) json_.fail("the value has an entry already");
+      value->meta = read(field.value, field.key);
+    }
+    json_.place.item = {};
+  };
+  table(&tensors, "graph.tensor_values", [&](JsonValue value, std::string_view name) {
+    return caches_.value(values_.tensorMeta(value, [&](std::string_view key, JsonValue member) {
+      keepUnknown(fmt::format("{}.tensor_values[{}]", graphPath(scope), name), key, member);
+    }));
+  });
+  table(symInts, "graph.sym_int_values",
+        [&](JsonValue value, std::string_view) { return values_.symIntValue(value); });
+  table(symFloats, "graph.sym_float_values",
+        [&](JsonValue value, std::string_view) { return values_.symFloatValue(value); });
+  table(symBools, "graph.sym_bool_values",
+        [&](JsonValue value, std::string_view) { return values_.symBoolValue(value); });
+  table(customObjects, "graph.custom_obj_values", [&](JsonValue value, std::string_view) {
+    ValueMeta::CustomObject object;
+    uint32_t seen = json_.members(
+        value, kCustomObjArgument,
+        [&](size_t i, JsonValue member) {
+          if (i == 1) object.className = json_.string(member, "class_fqn");
+        },
+        kIgnore);
+    json_.require(kCustomObjArgument, seen, 1);
+    return ValueMeta::of(std::move(object));
+  });
+}
+
+std::string_view GraphReader::tensorName(JsonValue value, std::string_view structName) {
+  JsonStruct schema{structName, kNameMember};
+  std::string_view name;
+  uint32_t seen = json_.members(
+      value, schema, [&](size_t, JsonValue member) { name = json_.string(member, "name"); }, kIgnore);
+  json_.require(schema, seen, 1);
+  return checkedName(name, structName);
+}
+
+std::string_view GraphReader::checkedName(std::string_view name, std::string_view what) const {
+  constexpr size_t kLongest = 4096;
+  if (name.empty()) json_.fail(fmt::format("{} has an empty name", what));
+  if (name.size() > kLongest) {
+    json_.fail(fmt::format("{} has a name of {} bytes, more than {}", what, name.size(), kLongest));
+  }
+  return name;
+}
+
+void GraphReader::define(Scope& scope, std::string_view name, Node& node) {
+  ValueTable::Value* value = scope.table.find(name);
+  if (value == nullptr)
+    json_.fail(fmt::format("value '{}' has no entry in the tables of values", printable(name)));
+  if (value->node != nullptr) {
+    json_.fail(fmt::format("value '{}' is defined twice: by node '%{}' and by node '%{}'", printable(name),
+                           value->node->name(), node.name()));
+  }
+  value->node = &node;
+  node.setValue(value->meta);
+}
+
+void GraphReader::expectKind(const Node& node, std::string_view tag) const {
+  const ValueMeta* value = node.value();
+  bool isSymbolic = tag.starts_with("as_sym_");
+  if (value == nullptr || value->isSymbolicNumber() == isSymbolic) return;
+  json_.fail(fmt::format("value '{}' is {}, but named by {}", node.name(), value->text(), tag));
+}
+
+void GraphReader::readPlaceholder(Scope& scope, JsonValue input, size_t index,
+                                  const std::vector<std::string>& constantNames) {
+  auto [tag, held] = json_.tagged(input, "Argument");
+  auto append = [&](std::string_view name) -> Node& {
+    Node& node = scope.builder.append(NodeOp::Placeholder, name, name);
+    scope.builder.finish(node, nullptr, 0, 0);
+    node.setName(name);
+    return node;
+  };
+  if (tag == "as_tensor") {
+    std::string_view name = tensorName(held);
+    define(scope, name, append(name));
+  } else if (tag == "as_custom_obj") {
+    std::string_view name;
+    uint32_t seen = json_.members(
+        held, kCustomObjArgument,
+        [&](size_t i, JsonValue member) {
+          if (i == 0) name = json_.string(member, "name");
+        },
+        kIgnore);
+    json_.require(kCustomObjArgument, seen, 1);
+    checkedName(name, "CustomObjArgument");
+    define(scope, name, append(name));
+  } else if (tag == "as_sym_int" || tag == "as_sym_float" || tag == "as_sym_bool") {
+    auto [kind, name] = json_.tagged(held, tag);
+    if (kind != "as_name")
+      json_.fail(fmt::format("a symbolic input must have a name, found '{}'", printable(kind)));
+    std::string_view text = checkedName(json_.string(name, "as_name"), "a symbolic input");
+    define(scope, text, append(text));
+  } else {
+    ConstantScalar constant;
+    if (tag == "as_int") {
+      constant = json_.integer(held, tag);
+    } else if (tag == "as_float") {
+      constant = json_.number(held, tag);
+    } else if (tag == "as_bool") {
+      constant = json_.boolean(held, tag);
+    } else if (tag == "as_string") {
+      constant = std::string(json_.string(held, tag));
+    } else if (tag != "as_none") {
+      json_.fail(fmt::format("argument tag '{}' cannot be an input", printable(tag)));
+    }
+    std::string name = index < constantNames.size() ? constantNames[index] : std::string();
+    if (name.empty()) name = fmt::format("arg{}", index);
+    append(name).setValue(ValueMeta::of(ValueMeta::Constant{std::move(constant)}));
+  }
+}
+
+Target GraphReader::readTarget(JsonValue value) {
+  std::string_view text = checkedName(json_.string(value, "target"), "the target");
+  json_.place.node = text;  // until the name is known
+  if (!isOperatorName(text) && !isAllowedFunction(text)) {
+    json_.fail(fmt::format("target '{}' is not an operator, nor a function that a program may call",
+                           printable(text)));
+  }
+  constexpr std::string_view kOldEdge = "executorch.exir.dialects.edge.ops.";
+  try {
+    if (text.starts_with(kOldEdge)) {
+      return caches_.target("executorch.exir.dialects.edge._ops." +
+                            std::string(text.substr(kOldEdge.size())));
+    }
+    return caches_.target(text);
+  } catch (const UsageError& error) {
+    json_.fail(fmt::format("target '{}': {}", printable(text), error.diagnostics().front().message));
+  }
+}
+
+MetaRef GraphReader::readMetadata(JsonValue value) {
+  auto fields = json_.object(value, "metadata");
+  if (fields.begin() == fields.end()) return nullptr;
+  NodeMeta meta;
+  names_.clear();
+  for (auto field : fields) {
+    if (!names_.add(field.key))
+      json_.fail(fmt::format("metadata entry '{}' occurs twice", printable(field.key)));
+    meta.append(std::string(field.key), caches_.text(field.key, json_.string(field.value, field.key)));
+  }
+  return caches_.meta(std::move(meta));
+}
+
+void GraphReader::readNode(Scope& scope, JsonValue value) {
+  std::array<std::optional<JsonValue>, kNodeMembers.size()> members;
+  std::vector<std::pair<std::string_view, JsonValue>> unknown;
+  uint32_t seen = json_.members(
+      value, kNode, [&](size_t i, JsonValue member) { members[i] = member; },
+      [&](std::string_view key, JsonValue member) { unknown.emplace_back(key, member); });
+  json_.require(kNode, seen, 4);
+  Target target = readTarget(*members[0]);
+  std::string_view name;
+  if (members[5] && !members[5]->is_null()) name = json_.string(*members[5], "name");
+  if (!name.empty()) json_.place.node = checkedName(name, "the node");
+  scope.meta = readMetadata(*members[3]);
+  readInputs(scope, target, json_.array(*members[1], "inputs"));
+  std::vector<UnknownInput> inputsUnknown = std::move(unknown_);
+  unknown_.clear();
+  JsonValue* hopFlag = members[4] && !members[4]->is_null() ? &*members[4] : nullptr;
+  readResults(scope, target, json_.array(*members[2], "outputs"), hopFlag, name, scope.meta);
+  if (unknown.empty() && inputsUnknown.empty()) return;
+  const std::string path = fmt::format("{}.nodes[{}]", graphPath(scope), json_.place.node);
+  for (auto& [key, member] : unknown) keepUnknown(path, key, member);
+  for (const UnknownInput& input : inputsUnknown) {
+    keepUnknown(fmt::format("{}.inputs[{}]", path, input.index), input.key, input.value);
+  }
+}
+
+void GraphReader::readInputs(Scope& scope, Target target, simdjson::dom::array inputs) {
+  // Nested graphs read in the course of an argument use the scratch vectors too.
+  std::vector<NamedArgument> named = std::move(named_);
+  named.clear();
+  std::vector<UnknownInput> unknown;
+  size_t index = 0;
+  for (JsonValue input : inputs) {
+    NamedArgument& argument = named.emplace_back();
+    std::optional<JsonValue> value;
+    uint32_t seen = json_.members(
+        input, kNamedArgument,
+        [&](size_t i, JsonValue member) {
+          if (i == 0) {
+            argument.name = json_.string(member, "name");
+          } else if (i == 1) {
+            value = member;
+          } else if (!member.is_null()) {
+            argument.kind = json_.integer(member, "kind");
+          }
+        },
+        [&](std::string_view key, JsonValue member) {
+          keepUnknown(fmt::format("{}.nodes[{}].inputs[{}]", graphPath(scope), json_.place.node, index), key,
+                      member);
+        });
+    json_.require(kNamedArgument, seen, 2);
+    argument.value = readArgument(scope, *value);
+    ++index;
+  }
+  named_ = std::move(named);
+  unknown_ = std::move(unknown);
+
+  positional_.clear();
+  keyword_.clear();
+  names_.clear();
+  auto addKeyword = [&](const NamedArgument& argument) {
+    if (!names_.add(argument.name))
+      json_.fail(fmt::format("argument '{}' is given twice", printable(argument.name)));
+    keyword_.push_back(scope.key(argument.name));
+    keyword_.push_back(argument.value);
+  };
+  const OperatorInfo* schema = target.isOperator() ? findOperator(target) : nullptr;
+  if (schema != nullptr) orderBySchema(target, *schema);
+  bool takesAll = target.kind() == TargetKind::HigherOrder || target.kind() == TargetKind::Function;
+  bool leading = true;  // the run of tensors at the start, for operators that nobody knows
+  for (const NamedArgument& argument : named_) {
+    bool isPositional;
+    if (argument.kind == 1 || argument.kind == 2) {
+      isPositional = argument.kind == 1;
+    } else if (takesAll) {
+      isPositional = argument.name.empty() || target.kind() == TargetKind::Function;
+    } else if (schema != nullptr) {
+      const OperatorArgument* declared = schema->findArgument(argument.name);
+      isPositional = declared != nullptr && !declared->hasDefault && !declared->keywordOnly;
+    } else {
+      leading = leading && argument.value.isNode();
+      isPositional = leading;
+    }
+    if (isPositional) {
+      positional_.push_back(argument.value);
+    } else {
+      addKeyword(argument);
+    }
+  }
+  if (schema == nullptr && target.kind() != TargetKind::HigherOrder && !positional_.empty()) {
+    std::vector<std::string>& names = program_.argumentNames[std::string(target.name())];
+    if (names.size() < positional_.size()) {
+      names.clear();
+      for (const NamedArgument& argument : named_) {
+        if (names.size() < positional_.size()) names.emplace_back(argument.name);
+      }
+    }
+  }
+}
+
+// The file names every argument, and the operator's schema says in which order they go. A name that the
+// operator lacks would be dropped silently by torch, and a missing one fails only when the program runs.
+void GraphReader::orderBySchema(Target target, const OperatorInfo& schema) {
+  constexpr size_t kAbsent = ~size_t{0};
+  std::vector<size_t> given(schema.arguments.size(), kAbsent);
+  size_t expected = 0;
+  bool inOrder = true;
+  for (size_t at = 0; at < named_.size(); ++at) {
+    const std::string_view name = named_[at].name;
+    size_t i = expected;
+    if (i >= schema.arguments.size() || schema.arguments[i].name != name) {
+      for (i = 0; i < schema.arguments.size() && schema.arguments[i].name != name; ++i) {
+      }
+      if (i == schema.arguments.size()) {
+        json_.fail(fmt::format("operator '{}' has no argument '{}'", target.name(), printable(name)));
+      }
+      if (i < expected) inOrder = false;
+    }
+    if (given[i] != kAbsent) json_.fail(fmt::format("argument '{}' is given twice", printable(name)));
+    given[i] = at;
+    expected = i + 1;
+  }
+  bool hasGap = false;
+  for (size_t i = 0; i < schema.arguments.size(); ++i) {
+    const OperatorArgument& declared = schema.arguments[i];
+    if (given[i] == kAbsent) {
+      if (!declared.hasDefault)
+        json_.fail(fmt::format("operator '{}' needs argument '{}'", target.name(), declared.name));
+      hasGap = true;
+    } else if (named_[given[i]].kind == 1) {
+      if (hasGap || declared.keywordOnly) {
+        json_.fail(fmt::format("argument '{}' of operator '{}' cannot be positional here", declared.name,
+                               target.name()));
+      }
+    } else if (named_[given[i]].kind == 2) {
+      hasGap = true;
+    }
+  }
+  if (inOrder) return;
+  std::vector<NamedArgument> ordered;
+  for (size_t at : given) {
+    if (at != kAbsent) ordered.push_back(named_[at]);
+  }
+  named_ = std::move(ordered);
+}
+
+Node& GraphReader::appendGetitem(Scope& scope, Node& producer, size_t index, std::string_view candidate,
+                                 const MetaRef& meta) {
+  static const Target& getitem = *new Target(kGetitem);
+  Node& node = scope.builder.append(getitem, candidate);
+  Argument* arguments = scope.builder.arguments().allocate(2);
+  arguments[0] = ArgumentWriter::makeNode(producer);
+  arguments[1] = ArgumentWriter::makeInt(static_cast<int64_t>(index));
+  scope.builder.finish(node, arguments, 2, 0);
+  node.setMeta(meta);
+  return node;
+}
+
+void GraphReader::readResults(Scope& scope, Target target, simdjson::dom::array outputs, JsonValue* hopFlag,
+                              std::string_view name, const MetaRef& meta) {
+  size_t count = outputs.size();
+  auto symbolicName = [&](std::string_view tag, JsonValue held) -> std::string_view {
+    auto [kind, text] = json_.tagged(held, tag);
+    if (kind != "as_name") json_.fail(fmt::format("result '{}' must have a name", printable(tag)));
+    return checkedName(json_.string(text, "as_name"), "a result");
+  };
+  auto isSymbolic = [](std::string_view tag) {
+    return tag == "as_sym_int" || tag == "as_sym_bool" || tag == "as_sym_float";
+  };
+
+  // What the single result is called, if the node itself is that result.
+  std::string_view own;
+  bool isOneTuple = false, isNone = false;
+  std::optional<JsonReader::Tagged> single;
+  if (count == 1) {
+    single = json_.tagged(*outputs.begin(), "Argument");
+    bool isHop = target.kind() == TargetKind::HigherOrder;
+    if (single->tag == "as_tensor" || isSymbolic(single->tag)) {
+      own = single->tag == "as_tensor" ? tensorName(single->value) : symbolicName(single->tag, single->value);
+      isOneTuple = isHop && hopFlag != nullptr && !json_.boolean(*hopFlag, "is_hop_single_tensor_return");
+    } else if (single->tag == "as_tensors") {
+      // Files without the flag wrote a tuple of one so.
+      isOneTuple = isHop && hopFlag == nullptr && json_.array(single->value, "as_tensors").size() == 1;
+    } else if (single->tag == "as_none") {
+      isNone = true;
+    } else {
+      json_.fail(fmt::format("result tag '{}' is not one a node can have", printable(single->tag)));
+    }
+  }
+
+  std::string made;
+  std::string_view candidate = name;
+  if (isNone) {
+    // torch names these after the target, whatever the file says.
+    candidate = made = fmt::format("{}_unused", target.nameCandidate());
+  } else if (candidate.empty()) {
+    candidate = !own.empty() && !isOneTuple ? own : target.nameCandidate();
+  }
+  Node& node = scope.builder.append(target, candidate);
+  Argument* arguments = scope.builder.arguments().allocate(positional_.size() + keyword_.size());
+  std::copy(positional_.begin(), positional_.end(), arguments);
+  std::copy(keyword_.begin(), keyword_.end(), arguments + positional_.size());
+  scope.builder.finish(node, arguments, positional_.size(), keyword_.size() / 2);
+  node.setMeta(meta);
+  json_.place.node = node.name();
+
+  if (count == 0) return;
+  if (isNone) {
+    node.setValue(ValueMeta::of(ValueMeta::None()));
+    return;
+  }
+  if (!own.empty() && !isOneTuple) {
+    node.setName(own);
+    define(scope, own, node);
+    json_.place.node = node.name();
+    return;
+  }
+
+  ValueMeta::Sequence results;
+  auto addTensors = [&](Node& producer, JsonValue held, ValueMeta::Sequence& into) {
+    size_t i = 0;
+    for (JsonValue item : json_.array(held, "as_tensors")) {
+      std::string_view result = tensorName(item);
+      Node& getitem = appendGetitem(scope, producer, i++, result, meta);
+      define(scope, result, getitem);
+      into.elements.push_back(getitem.valueRef());
+    }
+  };
+  if (single && single->tag == "as_tensors") {
+    results.isList = !isOneTuple;
+    addTensors(node, single->value, results);
+  } else {
+    size_t i = 0;
+    for (JsonValue output : outputs) {
+      auto [tag, held] = json_.tagged(output, "Argument");
+      if (tag == "as_tensor" || isSymbolic(tag)) {
+        std::string_view result = tag == "as_tensor" ? tensorName(held) : symbolicName(tag, held);
+        Node& getitem = appendGetitem(scope, node, i, result, meta);
+        define(scope, result, getitem);
+        results.elements.push_back(getitem.valueRef());
+      } else if (tag == "as_none") {
+        Node& getitem = appendGetitem(scope, node, i, "as_none", meta);
+        getitem.setValue(ValueMeta::of(ValueMeta::None()));
+        results.elements.push_back(getitem.valueRef());
+      } else if (tag == "as_tensors") {
+        Node& getitem = appendGetitem(scope, node, i, "getitem", meta);
+        ValueMeta::Sequence list;
+        list.isList = true;
+        addTensors(getitem, held, list);
+        getitem.setValue(ValueMeta::of(std::move(list)));
+        results.elements.push_back(getitem.valueRef());
+      } else {
+        json_.fail(
+            fmt::format("result {} has tag '{}', which is not one a node can have", i, printable(tag)));
+      }
+      ++i;
+    }
+  }
+  node.setValue(ValueMeta::of(std::move(results)));
+}
+
+void GraphReader::readOutputs(Scope& scope, JsonValue outputs, bool isSingle) {
+  auto items = json_.array(outputs, "outputs");
+  ArgumentWriter& writer = scope.builder.arguments();
+  Argument* results = writer.allocate(countOf(items));
+  size_t count = 0;
+  for (JsonValue item : items) {
+    json_.place.index = static_cast<int64_t>(count);
+    Argument result = readArgument(scope, item);
+    switch (result.kind()) {
+      case ArgumentKind::Node:
+        if (result.asNode().isGetAttr()) json_.fail("a graph cannot be an output");
+        break;
+      case ArgumentKind::None:
+      case ArgumentKind::Bool:
+      case ArgumentKind::Int:
+      case ArgumentKind::Float:
+      case ArgumentKind::String:
+        break;
+      default:
+        json_.fail(fmt::format("a {} cannot be an output", edgefx::name(result.kind())));
+    }
+    results[count++] = result;
+  }
+  if (isSingle && count != 1) json_.fail(fmt::format("a single result is declared, found {}", count));
+  Argument* value = writer.allocate(1);
+  *value = isSingle ? results[0] : ArgumentWriter::makeItems(ArgumentKind::Tuple, results, count);
+  Node& node = scope.builder.append(NodeOp::Output, "output", "output");
+  scope.builder.finish(node, value, 1, 0);
+}
+
+}  // namespace edgefx::detail

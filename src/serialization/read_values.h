@@ -1,0 +1,73 @@
+#pragma once
+
+#include <edgefx/ir/node.h>
+
+#include "serialization/json_reader.h"
+#include "serialization/load_caches.h"
+
+#include <string_view>
+#include <vector>
+
+namespace edgefx::detail {
+
+// Reads the descriptions of values: TensorMeta, SymInt and its kin.
+class ValueReader {
+ public:
+  ValueReader(JsonReader& json, LoadCaches& caches) : json_(json), caches_(caches) {}
+
+  // Into scratch memory that the next call overwrites. `unknown` is called for members the schema lacks.
+  template <typename Unknown>
+  const TensorMeta& tensorMeta(JsonValue value, Unknown&& unknown) {
+    uint32_t seen = json_.members(
+        value, kTensorMeta, [this](size_t i, JsonValue member) { tensorMember(i, member); }, unknown);
+    json_.require(kTensorMeta, seen, kTensorMeta.members.size());
+    checkTensor();
+    return tensor_;
+  }
+  SymInt symInt(JsonValue value);
+  ValueRef symIntValue(JsonValue value);
+  ValueRef symFloatValue(JsonValue value);
+  ValueRef symBoolValue(JsonValue value);
+  DeviceSpec device(JsonValue value);
+  Dtype dtype(JsonValue value);
+  Layout layout(JsonValue value);
+  MemoryFormat memoryFormat(JsonValue value);
+
+ private:
+  static const JsonStruct kTensorMeta;
+
+  void tensorMember(size_t i, JsonValue member);
+  void shape(JsonValue value, std::string_view what, std::vector<SymInt>& into);
+  void checkTensor() const;
+  std::shared_ptr<const Symbolic> symbolic(JsonValue value);
+
+  JsonReader& json_;
+  LoadCaches& caches_;
+  TensorMeta tensor_;
+};
+
+// The values of one graph by their names in the file, which need not be the names of their nodes.
+class ValueTable {
+ public:
+  struct Value {
+    std::string_view name;
+    ValueRef meta;
+    Node* node = nullptr;  // null until defined
+  };
+
+  explicit ValueTable(size_t expected);
+
+  // Null if there is no entry of that name.
+  Value* find(std::string_view name);
+  // Returns null if there is an entry of that name already.
+  Value* add(std::string_view name);
+
+ private:
+  size_t slotOf(std::string_view name) const;
+  void grow();
+
+  std::vector<Value> slots_;
+  size_t used_ = 0;
+};
+
+}  // namespace edgefx::detail

@@ -1,0 +1,240 @@
+#include "serialization/read_weights.h"
+
+#include "serialization/byte_text.h"
+#include "serialization/json_writer.h"
+#include "serialization/read_values.h"
+#include "serialization/strided_extent.h"
+#include "serialization/torch_save_archive.h"
+#include "support/fail.h"
+
+#include <ATen/ops/empty.h>
+#include <c10/core/Storage.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+
+namespace edgefx::detail {
+namespace {
+
+constexpr std::array<std::string_view, 4> kPayloadMembers = {"path_name", "is_param", "use_pickle",
+                                                             "tensor_meta"};
+constexpr std::array<std::string_view, 1> kConfigMembers = {"config"};
+constexpr JsonStruct kPayload{"PayloadMeta", kPayloadMembers};
+constexpr JsonStruct kConfig{"PayloadConfig", kConfigMembers};
+
+// Storages of the records of one table, so that tensors over one record share one.
+class StorageCache {
+ public:
+  struct Shared {
+    SharedBytes bytes;
+    c10::Storage storage;
+  };
+
+  // `make` gives the record's bytes on first use.
+  template <typename Make>
+  Shared& of(const void* record, Make&& make) {
+    auto [at, isNew] = storages_.try_emplace(record);
+    if (isNew) at->second.bytes = make();
+    return at->second;
+  }
+
+ private:
+  std::map<const void*, Shared> storages_;  // looked up only, never iterated
+};
+
+std::vector<int64_t> numbers(const std::vector<SymInt>& symbolic) {
+  std::vector<int64_t> plain;
+  plain.reserve(symbolic.size());
+  for (const SymInt& number : symbolic) plain.push_back(number.value());
+  return plain;
+}
+
+// The bytes at an address that fits the element size, copied if they do not lie so.
+SharedBytes aligned(const SharedBytes& bytes, size_t elementSize) {
+  if (reinterpret_cast<uintptr_t>(bytes.bytes().data()) % std::min<size_t>(elementSize, 8) == 0) return bytes;
+  auto copy = std::make_shared<std::vector<std::byte>>(bytes.bytes().begin(), bytes.bytes().end());
+  return {copy, *copy};
+}
+
+// A view of the shared storage. The meta's numbers are known to lie within the bytes.
+StoredTensor makeTensor(StorageCache::Shared& shared, const TensorMeta& meta, bool isParameter) {
+  std::optional<at::ScalarType> type = toScalarType(meta.dtype);
+  bool onMeta = meta.device.type == "meta";
+  if (!type || onMeta) return StoredTensor::raw(shared.bytes, meta, isParameter);
+  if (!shared.storage) {
+    shared.bytes = aligned(shared.bytes, elementSize(meta.dtype));
+    auto* owner = new SharedBytes(shared.bytes);
+    void* data = const_cast<std::byte*>(shared.bytes.bytes().data());
+    shared.storage = c10::Storage(
+        c10::Storage::use_byte_size_t(), shared.bytes.size(),
+        at::DataPtr(
+            data, owner, [](void* held) { delete static_cast<SharedBytes*>(held); }, at::Device(at::kCPU)),
+        nullptr, false);
+  }
+  at::Tensor tensor = at::empty({0}, at::TensorOptions().dtype(*type).device(at::kCPU));
+  tensor.set_(shared.storage, meta.storageOffset.value(), numbers(meta.sizes), numbers(meta.strides));
+  StoredTensor stored(std::move(tensor), isParameter);
+  stored.setDevice(meta.device);
+  stored.setRequiresGrad(meta.requiresGrad);
+  return stored;
+}
+
+// The record's name without its number: "weight_3" gives "weight_".
+std::string prefixOf(std::string_view pathName) {
+  size_t end = pathName.size();
+  while (end > 0 && pathName[end - 1] >= '0' && pathName[end - 1] <= '9') --end;
+  return std::string(pathName.substr(0, end));
+}
+
+void checkExtent(const JsonReader& json, const TensorMeta& meta, std::string_view record, size_t bytesThere) {
+  uint64_t needed = 0;
+  try {
+    needed = storageBytesNeeded(numbers(meta.sizes), numbers(meta.strides), meta.storageOffset.value(),
+                                elementSize(meta.dtype));
+  } catch (const ParseError& error) {
+    json.fail(error.diagnostics().front().message);
+  }
+  if (needed > bytesThere && !(meta.device.type == "meta" && bytesThere == 0)) {
+    json.fail(fmt::format("the tensor needs {} bytes, record '{}' has {}", needed, record, bytesThere));
+  }
+}
+
+}  // namespace
+
+SharedBytes recordBytes(const std::shared_ptr<const MappedFile>& file, const ZipReader& zip,
+                        const ZipRecord& record, bool check) {
+  if (!record.deflated) {
+    if (check) zip.checkCrc(record);
+    return {file, zip.mapped(record)};
+  }
+  auto content = std::make_shared<const RecordBytes>(zip.read(record));
+  return {content, content->bytes()};
+}
+
+TensorTable WeightReader::readConfig(JsonValue config, std::string_view record, std::string_view folder,
+                                     std::string_view unknownPath, ExportedProgram& program,
+                                     LoadCaches& caches) {
+  JsonReader json;
+  json.place.record = record;
+  json.place.section = "config";
+  std::optional<JsonValue> entries;
+  uint32_t seen = json.members(
+      config, kConfig, [&](size_t, JsonValue member) { entries = member; },
+      [](std::string_view, JsonValue) {});
+  json.require(kConfig, seen, 1);
+
+  ValueReader values(json, caches);
+  StorageCache storages;
+  TensorTable table;
+  for (auto field : json.object(*entries, "config")) {
+    json.place.item = field.key;
+    if (table.contains(field.key)) json.fail("the tensor has an entry already");
+    auto keepUnknown = [&](std::string_view key, JsonValue value) {
+      std::string& text = program.unknownMembers[fmt::format("{}[{}]", unknownPath, field.key)];
+      JsonWriter quoted;
+      quoted.string(key);
+      text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", quoted.text(), pythonJson(value));
+    };
+    std::string pathName;
+    bool isParameter = false, usePickle = false;
+    std::optional<TensorMeta> meta;
+    uint32_t found = json.members(
+        field.value, kPayload,
+        [&](size_t i, JsonValue member) {
+          if (i == 0) {
+            pathName = json.string(member, "path_name");
+          } else if (i == 1) {
+            isParameter = json.boolean(member, "is_param");
+          } else if (i == 2) {
+            usePickle = json.boolean(member, "use_pickle");
+          } else if (!member.is_null()) {
+            meta = values.tensorMeta(member, [](std::string_view, JsonValue) {});
+          }
+        },
+        keepUnknown);
+    json.require(kPayload, found, kPayloadMembers.size());
+
+    if (pathName.empty() || pathName.find_first_of("/\\") != std::string::npos || pathName.find("..") == 0) {
+      json.fail(fmt::format("path_name '{}' is no name of a record in '{}'", printable(pathName), folder));
+    }
+    const ZipRecord* blob = zip_.find(fmt::format("{}{}{}", root_, folder, pathName));
+    if (blob == nullptr) {
+      json.fail(fmt::format("path_name '{}' names no record: '{}{}' is missing", printable(pathName), folder,
+                            printable(pathName)));
+    }
+    bool isObject = pathName.starts_with("custom_obj_") || pathName.starts_with("opaque_obj_");
+    if (isObject || usePickle) {
+      SharedBytes bytes = recordBytes(file_, zip_, *blob, checkBytes_);
+      table.set(field.key,
+                StoredTensor::opaque(std::move(bytes), prefixOf(pathName), std::move(meta), isParameter));
+      continue;
+    }
+    if (!meta) json.fail("a tensor needs its tensor_meta, found null");
+    auto symbolic = [](const SymInt& number) { return number.isSymbolic(); };
+    if (std::any_of(meta->sizes.begin(), meta->sizes.end(), symbolic) ||
+        std::any_of(meta->strides.begin(), meta->strides.end(), symbolic) ||
+        meta->storageOffset.isSymbolic()) {
+      json.fail("sizes, strides and offset of a stored tensor must be as_int, found as_expr");
+    }
+    if (meta->layout != Layout::Strided) {
+      json.fail(fmt::format("layout {} cannot be read: only strided tensors can", fxText(meta->layout)));
+    }
+    checkExtent(json, *meta, pathName, blob->size);
+    StorageCache::Shared& shared =
+        storages.of(blob, [&] { return recordBytes(file_, zip_, *blob, checkBytes_); });
+    table.set(field.key, makeTensor(shared, *meta, isParameter));
+  }
+  return table;
+}
+
+TensorTable WeightReader::readPickled(const ZipRecord& record) {
+  TensorTable table;
+  if (record.size == 0) return table;
+  SharedBytes bytes = recordBytes(file_, zip_, record, true);
+  TorchSaveArchive archive(bytes.bytes(), "", record.name);
+  JsonReader place;  // for messages only
+  place.place.record = record.name;
+  const PickleDict* dict = archive.value().dict();
+  if (dict == nullptr)
+    place.fail(fmt::format("expected a dict of tensors, found {}", archive.value().kindName()));
+
+  StorageCache storages;
+  for (const auto& [key, value] : dict->entries) {
+    const std::string* name = key.string();
+    if (name == nullptr)
+      place.fail(fmt::format("expected names of tensors, found a key of type {}", key.kindName()));
+    const PickledTensor* tensor = value.tensor();
+    if (tensor == nullptr) {
+      place.fail(fmt::format("'{}' must be a tensor, found {}", printable(*name), value.kindName()));
+    }
+    if (table.contains(*name)) place.fail(fmt::format("'{}' occurs twice", printable(*name)));
+    try {
+      const ZipRecord& storage = archive.storage(*tensor);
+      StorageCache::Shared& shared = storages.of(&storage, [&]() -> SharedBytes {
+        // Keeps the outer bytes alive, in which a stored inner record lies.
+        if (!storage.deflated) {
+          if (checkBytes_) archive.zip().checkCrc(storage);
+          return {bytes.owner(), archive.zip().mapped(storage)};
+        }
+        auto content = std::make_shared<const RecordBytes>(archive.zip().read(storage));
+        return {content, content->bytes()};
+      });
+      TensorMeta meta;
+      meta.dtype = tensor->dtype;
+      meta.requiresGrad = tensor->requiresGrad;
+      meta.device = parseDevice(tensor->device);
+      meta.sizes.assign(tensor->sizes.begin(), tensor->sizes.end());
+      meta.strides.assign(tensor->strides.begin(), tensor->strides.end());
+      meta.storageOffset = tensor->offset;
+      table.set(*name, makeTensor(shared, meta, tensor->isParameter));
+    } catch (Error& error) {
+      error.addNote(fmt::format("while reading tensor '{}'", printable(*name)));
+      throw;
+    }
+  }
+  return table;
+}
+
+}  // namespace edgefx::detail

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace edgefx::detail {
+
+struct DecodedCharacter {
+  uint32_t codePoint;
+  uint32_t length;  // bytes read; 0 if the text does not start with a well-formed character
+};
+
+// Decodes the first character of `text`, which must not be empty. Overlong forms, surrogates and numbers
+// above U+10FFFF are not well-formed.
+inline DecodedCharacter decodeUtf8(std::string_view text) {
+  const auto byte = [&text](size_t i) { return static_cast<uint32_t>(static_cast<unsigned char>(text[i])); };
+  const auto isContinuation = [&](size_t i) { return (byte(i) & 0xC0u) == 0x80u; };
+  const uint32_t lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  if (lead >= 0xC2 && lead < 0xE0) {
+    if (text.size() < 2 || !isContinuation(1)) return {0, 0};
+    return {(lead & 0x1Fu) << 6 | (byte(1) & 0x3Fu), 2};
+  }
+  if (lead >= 0xE0 && lead < 0xF0) {
+    if (text.size() < 3 || !isContinuation(1) || !isContinuation(2)) return {0, 0};
+    const uint32_t codePoint = (lead & 0x0Fu) << 12 | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu);
+    if (codePoint < 0x800 || (codePoint >= 0xD800 && codePoint < 0xE000)) return {0, 0};
+    return {codePoint, 3};
+  }
+  if (lead >= 0xF0 && lead < 0xF5) {
+    if (text.size() < 4 || !isContinuation(1) || !isContinuation(2) || !isContinuation(3)) return {0, 0};
+    const uint32_t codePoint =
+        (lead & 0x07u) << 18 | (byte(1) & 0x3Fu) << 12 | (byte(2) & 0x3Fu) << 6 | (byte(3) & 0x3Fu);
+    if (codePoint < 0x10000 || codePoint > 0x10FFFF) return {0, 0};
+    return {codePoint, 4};
+  }
+  return {0, 0};
+}
+
+// Writes the lowest `digits` hexadecimal digits of `value`, lower case, and returns the end.
+inline char* writeHex(char* out, uint32_t value, int digits) {
+  for (int i = digits - 1; i >= 0; --i) *out++ = "0123456789abcdef"[value >> (4 * i) & 0xFu];
+  return out;
+}
+
+}  // namespace edgefx::detail

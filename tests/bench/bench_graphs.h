@@ -1,0 +1,56 @@
+#pragma once
+
+#include <edgefx/backend/op_backend.h>
+#include <edgefx/program/exported_program.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace torch::jit {
+struct Graph;
+}
+
+// The programs that the benchmarks work on, and their peers.
+namespace edgefx::bench {
+
+inline constexpr size_t kFewWeights = 16;
+
+// A program of exactly `nodes` nodes in the shape of exported ones, which checkProgram accepts: calls with
+// five leaves of which two are nodes, a list in every second call, one input used by an eighth of the calls,
+// names of 22 characters or so, values from a pool of eight, six metadata entries drawn from 16 texts each.
+// `weights` of the nodes are parameters, each with a spec and an entry in the state dict; all share one small
+// tensor. Throws std::invalid_argument if there are fewer than weights + 8 nodes.
+ExportedProgram makeProgram(size_t nodes, size_t weights = kFewWeights);
+
+// A program of few nodes with `mib` MiB of weights in 16 tensors. They read as zeros and take no memory until
+// written.
+ExportedProgram makeHeavyProgram(size_t mib);
+
+// A chain of `nodes` aten::add, each of the two values before it.
+std::shared_ptr<torch::jit::Graph> makePeer(size_t nodes);
+
+// The model record of a .pt2 file with one model.
+std::string modelJson(const std::filesystem::path& file);
+
+// Programs of the test corpus (see support/test_data.h) with the most JSON, largest first.
+std::vector<std::filesystem::path> largestFixtures(size_t count);
+
+// Returns what it is given.
+class IdentityBackend final : public OpBackend {
+ public:
+  std::string_view name() const override { return "identity"; }
+  ExportedProgram lower(ExportedProgram program, std::string_view) const override { return program; }
+};
+
+// Replaces every fourth call by a call of another operator.
+class RewriteBackend final : public OpBackend {
+ public:
+  std::string_view name() const override { return "rewrite"; }
+  ExportedProgram lower(ExportedProgram program, std::string_view methodName) const override;
+};
+
+}  // namespace edgefx::bench

@@ -1,0 +1,12 @@
+#include <edgefx/backend/plugin.h>
+
+#include "backends.h"
+
+EDGEFX_PLUGIN_EXPORT edgefx::Plugin edgefxPlugin() {
+  return edgefx::makePlugin([](edgefx::BackendRegistry& registry) {
+    registry.add(edgefx::conformance::makeRetarget());
+    registry.add(edgefx::conformance::makeAddconst());
+    registry.add(edgefx::conformance::makeQdq());
+    registry.add(edgefx::conformance::makeBroken());
+  });
+}

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <edgefx/backend/plugin.h>
+
+#include <filesystem>
+#include <string_view>
+
+namespace edgefx::test {
+
+// A backend of the conformance plugin, which is loaded as users load theirs.
+inline const OpBackend& conformanceBackend(std::string_view name) {
+  static const BackendRegistry& registry = *[] {
+    auto* loaded = new BackendRegistry();
+    loadPlugin(std::filesystem::path(EDGEFX_BINARY_DIR) / "libedgefx_conformance.so", *loaded);
+    return loaded;
+  }();
+  return registry.backend(name);
+}
+
+}  // namespace edgefx::test

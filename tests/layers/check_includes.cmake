@@ -1,0 +1,72 @@
+# cmake -D ROOT=<project> -P check_includes.cmake
+# Includes go down this list and never up; public headers show neither the private ones nor what edgefx is built with.
+set(layers support ir program serialization backend manager tools)
+list(JOIN layers ", " layer_names)
+
+# Too heavy for every user of a public header, or no dependency of theirs.
+set(not_in_public_headers "^(torch/torch\\.h|torch/script\\.h|torch/csrc/.*|ATen/ATen\\.h|fmt/.*|simdjson\\.h|CLI/.*)$")
+
+set(faults)
+
+file(GLOB_RECURSE files RELATIVE "${ROOT}"
+  "${ROOT}/include/*.h" "${ROOT}/src/*.h" "${ROOT}/src/*.cpp")
+foreach(file IN LISTS files)
+  set(public OFF)
+  if(file MATCHES "^include/")
+    set(public ON)
+  endif()
+
+  set(rank -1)
+  if(file MATCHES "^(include/edgefx|src)/([a-z_]+)/")
+    set(layer "${CMAKE_MATCH_2}")
+    list(FIND layers "${layer}" rank)
+    if(rank EQUAL -1)
+      list(APPEND faults "${file}: folder '${layer}' is none of the layers ${layer_names}")
+      continue()
+    endif()
+  elseif(NOT public)
+    list(APPEND faults "${file}: is in no layer's folder")
+    continue()
+  endif()
+
+  file(STRINGS "${ROOT}/${file}" lines REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]")
+  foreach(line IN LISTS lines)
+    string(REGEX MATCH "([<\"])([^>\"]+)[>\"]" matched "${line}")
+    set(quote "${CMAKE_MATCH_1}")
+    set(included "${CMAKE_MATCH_2}")
+
+    if(public AND quote STREQUAL "\"")
+      list(APPEND faults "${file}: a public header includes \"${included}\"; only <edgefx/...> is installed")
+    endif()
+    if(public AND included MATCHES "${not_in_public_headers}")
+      list(APPEND faults "${file}: a public header includes <${included}>")
+    endif()
+
+    if(rank EQUAL -1)
+      continue()  # the umbrella header shows every layer
+    endif()
+    if(quote STREQUAL "<" AND included STREQUAL "edgefx/edgefx.h" AND NOT layer STREQUAL "tools")
+      list(APPEND faults "${file}: includes the umbrella header, and so every layer above '${layer}'")
+    elseif("${quote}${included}" MATCHES "^(<edgefx/|\")([a-z_]+)/")
+      set(other "${CMAKE_MATCH_2}")
+      list(FIND layers "${other}" other_rank)
+      if(other_rank GREATER rank)
+        list(APPEND faults "${file}: '${layer}' is below '${other}' and must not include ${included}")
+      elseif(other_rank EQUAL -1)
+        list(APPEND faults "${file}: ${included} is in none of the layers ${layer_names}")
+      endif()
+    elseif(quote STREQUAL "\"")
+      list(APPEND faults "${file}: write \"${layer}/${included}\" for \"${included}\"")
+    endif()
+  endforeach()
+endforeach()
+
+list(LENGTH files count)
+if(count LESS 2)
+  list(APPEND faults "found ${count} files under '${ROOT}', expected the sources of edgefx")
+endif()
+if(faults)
+  list(JOIN faults "\n  " text)
+  message(FATAL_ERROR "includes that break the layers:\n  ${text}")
+endif()
+message(STATUS "${count} files, no include breaks the layers")

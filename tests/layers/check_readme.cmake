@@ -1,0 +1,18 @@
+# The README's example is cut from a program that is built and run.
+#   cmake -DROOT=<project> -P check_readme.cmake
+file(READ "${ROOT}/examples/ten_lines.cpp" program)
+file(READ "${ROOT}/README.md" readme)
+set(marker "// [readme]\n")
+string(FIND "${program}" "${marker}" first)
+string(LENGTH "${marker}" length)
+math(EXPR start "${first} + ${length}")
+string(SUBSTRING "${program}" ${start} -1 rest)
+string(FIND "${rest}" "${marker}" end)
+if(first EQUAL -1 OR end EQUAL -1)
+  message(FATAL_ERROR "examples/ten_lines.cpp lacks its two '// [readme]' markers")
+endif()
+string(SUBSTRING "${rest}" 0 ${end} code)
+string(FIND "${readme}" "```cpp\n${code}```" found)
+if(found EQUAL -1)
+  message(FATAL_ERROR "README.md does not show examples/ten_lines.cpp between its markers")
+endif()
