@@ -407,7 +407,6 @@ std::unique_ptr<Graph> Graph::clone() const {
   copy->root_->prev_ = last;
   copy->nextId_ = nextId_;
   copy->liveNodes_ = liveNodes_;
-  copy->hasGivenNames_ = hasGivenNames_;
   // Only the anchor of a live node has a counterpart.
   if (insertionPoint_.anchor != nullptr && !insertionPoint_.anchor->erased_ &&
       insertionPoint_.anchor != root_) {

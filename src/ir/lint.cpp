@@ -6,46 +6,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <unordered_set>
 
 namespace edgefx {
 namespace detail {
-namespace {
-
-// Sets the high bit of each byte of `word` that is at least `low`. The bytes of `word` are below 128.
-constexpr uint64_t kEachByte = 0x0101010101010101, kHighBits = 0x80 * kEachByte;
-constexpr uint64_t atLeast(uint64_t word, unsigned char low) {
-  return word + (0x80u - low) * kEachByte;
-}
-
-// Whether eight characters are letters, digits or '_'.
-bool areNameChars(uint64_t word) {
-  if ((word & kHighBits) != 0) return false;
-  const uint64_t lower = word | 0x20 * kEachByte;
-  const uint64_t letter = atLeast(lower, 'a') & ~atLeast(lower, 'z' + 1);
-  const uint64_t digit = atLeast(word, '0') & ~atLeast(word, '9' + 1);
-  const uint64_t underscore = ~atLeast(word ^ '_' * kEachByte, 1);
-  return ((letter | digit | underscore) & kHighBits) == kHighBits;
-}
-
-bool isIdentifier(std::string_view name) {
-  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
-  uint64_t word = '_' * kEachByte;
-  if (name.size() < 8) {
-    for (const char c : name) word = word << 8 | static_cast<unsigned char>(c);
-    return areNameChars(word);
-  }
-  for (size_t i = 0; i + 8 < name.size(); i += 8) {
-    std::memcpy(&word, name.data() + i, 8);
-    if (!areNameChars(word)) return false;
-  }
-  std::memcpy(&word, name.data() + name.size() - 8, 8);
-  return areNameChars(word);
-}
-
-}  // namespace
-
 struct NamedChild {
   std::string_view target;
   const GraphModule* module;
@@ -236,9 +200,7 @@ void GraphChecker::check(const Graph& graph, const GraphModule* owner, std::vect
     }
     before = &node;
 
-    if ((graph.hasGivenNames_ || node.nameLength_ == 0) && !isIdentifier(node.name())) {
-      if (!report(&node, fmt::format("name '{}' is no identifier", node.name()))) return;
-    }
+    if (node.nameLength_ == 0 && !report(&node, "has an empty name")) return;
     if (const Node* other = checker.takeName(node); other != nullptr) {
       if (!report(&node, fmt::format("name '{}' is taken by an earlier {} node", node.name(),
                                      edgefx::name(other->op())))) {

@@ -170,7 +170,6 @@ void Node::setName(std::string_view name) {
   name_ = stored.data();
   nameLength_ = static_cast<uint32_t>(stored.size());
   graph_->names().add(*this);
-  graph_->hasGivenNames_ = true;
 }
 
 std::string Node::text() const {

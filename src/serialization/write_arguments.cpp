@@ -105,12 +105,12 @@ void GraphWriter::writeArgument(const Argument& argument) {
     writeList(argument);
     return;
   }
+  if (argument.isNone()) {
+    writeNone(json_);
+    return;
+  }
   json_.beginObject();
   switch (argument.kind()) {
-    case ArgumentKind::None:
-      json_.key("as_none");
-      json_.boolean(true);
-      break;
     case ArgumentKind::Bool:
       json_.key("as_bool");
       json_.boolean(argument.asBool());
@@ -197,7 +197,7 @@ void GraphWriter::writeUse(const Node& node) {
     // No table of values has an entry for a constant input, so that nothing can refer to it by name.
     writeConstant(json_, constant->value);
   } else if (std::holds_alternative<ValueMeta::None>(data)) {
-    writeConstant(json_, ConstantScalar());
+    writeNone(json_);
   } else {
     fail<UnsupportedError>("'%{}' has several results, of which only getitem can take one", node.name());
   }
@@ -240,19 +240,11 @@ void GraphWriter::writeItems(std::string_view tag, const Argument& list, Write&&
   json_.endObject();
 }
 
-// {"name": "x"} for a tensor.
-void GraphWriter::writeItemName(const Argument& item) {
-  json_.beginObject();
-  json_.key("name");
-  json_.string(names_.nameOf(item.asNode()));
-  json_.endObject();
-}
-
 void GraphWriter::writeList(const Argument& list) {
   auto integer = [&](const Argument& item) { json_.integer(item.asInt()); };
   auto number = [&](const Argument& item) { json_.number(item.asFloat()); };
   auto boolean = [&](const Argument& item) { json_.boolean(item.asBool()); };
-  auto tensor = [&](const Argument& item) { writeItemName(item); };
+  auto tensor = [&](const Argument& item) { writeName(json_, names_.nameOf(item.asNode())); };
   auto nested = [&](const auto& write) {
     return [&](const Argument& item) {
       json_.beginArray();
@@ -297,7 +289,7 @@ void GraphWriter::writeList(const Argument& list) {
         if (itemOf(item) == kTensor) {
           writeUse(item.asNode());
         } else {
-          writeConstant(json_, ConstantScalar());
+          writeNone(json_);
         }
       });
     case ListHint::IntLists:

@@ -126,11 +126,11 @@ void GraphWriter::writeNode(const Node& node) {
   writeResults(node);
   json_.key("metadata");
   writeMetadata(node.meta());
-  json_.key("is_hop_single_tensor_return");
   if (target.kind() == TargetKind::HigherOrder) {
+    json_.key("is_hop_single_tensor_return");
     json_.boolean(!isNone(node.value()) && node.value()->sequence() == nullptr);
   } else {
-    json_.null();
+    json_.raw(R"("is_hop_single_tensor_return": null)");
   }
   json_.key("name");
   json_.string(node.name());
@@ -216,8 +216,7 @@ void GraphWriter::writeNamedArgument(const Node& node, std::string_view name, co
     }
     throw;
   }
-  json_.key("kind");
-  json_.integer(isKeyword ? 2 : 1);
+  json_.raw(isKeyword ? R"("kind": 2)" : R"("kind": 1)");
   if (model_.hasUnknown) {
     model_.appendUnknown(fmt::format("{}.nodes[{}].inputs[{}]", graphPath(), node.name(), inputIndex_));
   }
@@ -244,7 +243,7 @@ void GraphWriter::writeInput(const Node& node) {
   if (const auto* constant = std::get_if<ValueMeta::Constant>(&value->data)) {
     writeConstant(json_, constant->value);
   } else if (isNone(value)) {
-    writeConstant(json_, ConstantScalar());
+    writeNone(json_);
   } else {
     writeResult(node.name(), *value);
   }
@@ -258,7 +257,7 @@ void GraphWriter::writeResults(const Node& node) {
     bool isHigherOrder = node.target().kind() == TargetKind::HigherOrder;
     if (sequence == nullptr) {
       if (isNone(value)) {
-        writeConstant(json_, ConstantScalar());
+        writeNone(json_);
       } else {
         writeResult(node.name(), *value);
       }
@@ -283,7 +282,7 @@ void GraphWriter::writeResults(const Node& node) {
 void GraphWriter::writeTupleEntry(const Node& node, size_t i, const ValueMeta* value) {
   const Node* reader = names_.getitem(node, i);
   if (isNone(value)) {
-    writeConstant(json_, ConstantScalar());
+    writeNone(json_);
   } else if (const auto* list = value->sequence()) {
     if (!list->isList) fail<UnsupportedError>("result {} is a tuple, which a .pt2 file cannot hold", i);
     writeListResult(*list, [&](size_t j) {
@@ -307,10 +306,7 @@ void GraphWriter::writeListResult(const ValueMeta::Sequence& list, NameOf&& name
                              element != nullptr ? element->text() : "None", i);
     }
     std::string_view name = nameOf(i);
-    json_.beginObject();
-    json_.key("name");
-    json_.string(name);
-    json_.endObject();
+    writeName(json_, name);
     tensors_.emplace_back(name, element);
   }
   json_.endArray();

@@ -80,7 +80,6 @@ class GraphWriter {
   void writeList(const Argument& list);
   template <typename Write>
   void writeItems(std::string_view tag, const Argument& list, Write&& write);
-  void writeItemName(const Argument& item);
   void writeUse(const Node& node);
   void writeGetAttr(const Node& node);
 

@@ -122,10 +122,7 @@ void ProgramWriter::writeSignature() {
 // {"name": "x"}
 void ProgramWriter::writeSpecName(const SpecArg& arg) {
   if (arg.isConstant()) fail<UnsupportedError>("expected a node in the signature, found a constant");
-  json_.beginObject();
-  json_.key("name");
-  json_.string(graph_.names().nameOf(arg.name));
-  json_.endObject();
+  writeName(json_, graph_.names().nameOf(arg.name));
 }
 
 void ProgramWriter::writeSpecArgument(const SpecArg& arg) {

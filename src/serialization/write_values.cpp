@@ -1,5 +1,7 @@
 #include "serialization/write_values.h"
 
+#include <initializer_list>
+
 namespace edgefx::detail {
 namespace {
 
@@ -40,26 +42,52 @@ void writeShape(JsonWriter& json, const std::vector<SymInt>& shape) {
   json.endArray();
 }
 
+// Whether JSON text holds the name as it is; true of every identifier.
+bool isPlain(std::string_view name) {
+  for (char c : name) {
+    bool isLetter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!isLetter && !(c >= '0' && c <= '9') && c != '_' && c != '.') return false;
+  }
+  return true;
+}
+
+// One value made of JSON text, a quoted name and more text: most of a file are references to values, which
+// are written several times faster in one piece.
+void writeAround(JsonWriter& json, std::initializer_list<std::string_view> before, std::string_view name,
+                 std::string_view after) {
+  constexpr size_t kRoom = 256, kLongestName = 128;
+  if (name.size() > kLongestName || !isPlain(name)) {
+    JsonWriter quoted;
+    quoted.string(name);
+    std::string text;
+    for (std::string_view part : before) text += part;
+    text.append(quoted.text()).append(after);
+    json.raw(text);
+    return;
+  }
+  char text[kRoom];
+  char* end = text;
+  auto append = [&](std::string_view part) { end += part.copy(end, part.size()); };
+  for (std::string_view part : before) append(part);
+  *end++ = '"';
+  append(name);
+  *end++ = '"';
+  append(after);
+  json.raw({text, end});
+}
+
 }  // namespace
 
 void writeNamed(JsonWriter& json, std::string_view tag, std::string_view name) {
-  json.beginObject();
-  json.key(tag);
-  json.beginObject();
-  json.key("name");
-  json.string(name);
-  json.endObject();
-  json.endObject();
+  writeAround(json, {R"({")", tag, R"(": {"name": )"}, name, "}}");
 }
 
 void writeSymbolicName(JsonWriter& json, std::string_view tag, std::string_view name) {
-  json.beginObject();
-  json.key(tag);
-  json.beginObject();
-  json.key("as_name");
-  json.string(name);
-  json.endObject();
-  json.endObject();
+  writeAround(json, {R"({")", tag, R"(": {"as_name": )"}, name, "}}");
+}
+
+void writeName(JsonWriter& json, std::string_view name) {
+  writeAround(json, {R"({"name": )"}, name, "}");
 }
 
 void writeCustomObject(JsonWriter& json, std::string_view name, std::string_view className) {
@@ -118,6 +146,10 @@ void writeSymBool(JsonWriter& json, const ValueMeta::SymBoolValue& value) {
 }
 
 void writeConstant(JsonWriter& json, const ConstantScalar& value) {
+  if (std::holds_alternative<std::monostate>(value)) {
+    writeNone(json);
+    return;
+  }
   json.beginObject();
   if (const auto* boolean = std::get_if<bool>(&value)) {
     json.key("as_bool");
@@ -128,12 +160,9 @@ void writeConstant(JsonWriter& json, const ConstantScalar& value) {
   } else if (const auto* number = std::get_if<double>(&value)) {
     json.key("as_float");
     json.number(*number);
-  } else if (const auto* text = std::get_if<std::string>(&value)) {
-    json.key("as_string");
-    json.string(*text);
   } else {
-    json.key("as_none");
-    json.boolean(true);
+    json.key("as_string");
+    json.string(std::get<std::string>(value));
   }
   json.endObject();
 }

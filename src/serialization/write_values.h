@@ -14,6 +14,12 @@ namespace edgefx::detail {
 void writeNamed(JsonWriter& json, std::string_view tag, std::string_view name);
 // {"tag": {"as_name": "x"}}
 void writeSymbolicName(JsonWriter& json, std::string_view tag, std::string_view name);
+// {"name": "x"}
+void writeName(JsonWriter& json, std::string_view name);
+// {"as_none": true}
+inline void writeNone(JsonWriter& json) {
+  json.raw(R"({"as_none": true})");
+}
 // {"name": "x", "class_fqn": "y"}
 void writeCustomObject(JsonWriter& json, std::string_view name, std::string_view className);
 

@@ -7,17 +7,22 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace edgefx::conformance {
 namespace {
 
-// Whether multiplying by a float32 tensor of shape [1] keeps dtype and shape, so that every user stays right.
-bool canBeScaled(const Node& node) {
-  if (node.value() == nullptr) return false;
-  const TensorMeta* tensor = node.value()->tensor();
-  return tensor != nullptr && !tensor->sizes.empty() &&
-         (tensor->dtype == Dtype::Float32 || tensor->dtype == Dtype::Float64);
+// The value of a relu multiplied by a float32 tensor of shape [1], by PyTorch's promotion: tensors with
+// dimensions decide over those without.
+ValueRef scaledValue(const Node& relu) {
+  const TensorMeta* tensor = relu.value() == nullptr ? nullptr : relu.value()->tensor();
+  if (tensor == nullptr) return relu.valueRef();
+  const bool isScalar = tensor->sizes.empty();
+  const bool staysDouble = tensor->dtype == Dtype::Float64 && !isScalar;
+  if (!isScalar && (tensor->dtype == Dtype::Float32 || staysDouble)) return relu.valueRef();
+  std::vector<SymInt> sizes = isScalar ? std::vector<SymInt>{1} : tensor->sizes;
+  return ValueMeta::of(contiguousTensor(Dtype::Float32, std::move(sizes)));
 }
 
 // A name for a stored tensor that no table has and no other input reads.
@@ -72,7 +77,7 @@ class Addconst final : public OpBackend {
 
     std::vector<Node*> relus;
     for (Node& node : program.graph().nodes()) {
-      if (node.isCall(kRelu) && canBeScaled(node)) relus.push_back(&node);
+      if (node.isCall(kRelu)) relus.push_back(&node);
     }
     if (relus.empty()) return program;
 
@@ -80,7 +85,7 @@ class Addconst final : public OpBackend {
     for (Node* relu : relus) {
       InsertionGuard guard(program.graph(), after(*relu));
       Node& mul = program.graph().call(kMul, {*relu, scale});
-      mul.setValue(relu->valueRef());
+      mul.setValue(scaledValue(*relu));
       mul.setMeta(relu->metaRef());
       relu->replaceAllUsesWith(mul, [&](const Node& user) { return &user != &mul; });
       program.signature.renameOutput(relu->name(), mul.name());

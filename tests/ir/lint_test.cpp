@@ -59,15 +59,10 @@ TEST_F(Lint, Fx27NameTakenTwice) {
   EXPECT_EQ(messages(), Messages{"%a: name 'a' is taken by an earlier call_function node"});
 }
 
-TEST_F(Lint, NamesThatAreNoIdentifiers) {
+// Files name placeholders and values with any text.
+TEST_F(Lint, NamesMayHoldAnyCharacters) {
   graph.output(x);
-  for (const char* name : {"a b", "1a", "a.b", "\xc3\xa9", "long_enough-for_words", "long_enough_for_words~",
-                           "`", "@", "[", "{", "/", ":", "abcdefg\x7f"}) {
-    x.setName(name);
-    EXPECT_EQ(lint(graph).size(), 1u) << name;
-  }
-  for (const char* name :
-       {"a", "_", "_1", "Z9", "a_b_c_1", "abcdefgh", "long_enough_for_words", "AZaz09_zzzzzzzzz"}) {
+  for (const char* name : {"a b", "1a", "a.b", "\xc3\xa9", "lambda", "-"}) {
     x.setName(name);
     EXPECT_EQ(messages(), Messages()) << name;
   }

@@ -180,7 +180,6 @@ class Graph {
   uint32_t liveNodes_ = 0;
   uint32_t liveEdges_ = 0;
   uint32_t markCounter_ = 0;
-  bool hasGivenNames_ = false;  // setName was used: names need not be identifiers
 };
 
 // Sets the insertion point for a scope and puts the old one back at its end.
