@@ -457,7 +457,7 @@ TEST_F(Refusals, PickledWeightsThatWouldRunCode) {
     inner.records = {{.name = "archive/data.pkl",
                       .content = std::string("\x80\x02"
                                              "cos\nsystem\n(X\x02\0\0\0idtR.",
-                                             27)},
+                                             24)},
                      {.name = "archive/byteorder", .content = "little"},
                      {.name = "archive/version", .content = "3\n"}};
     record.content = inner.bytes();

@@ -37,6 +37,23 @@ void* operator new(size_t bytes) {
 void* operator new[](size_t bytes) {
   return allocate(bytes);
 }
+// The sanitizers' own forms of these do not end in the ones above.
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return allocate(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+void* operator new[](size_t bytes, const std::nothrow_t& tag) noexcept {
+  return operator new(bytes, tag);
+}
+void operator delete(void* block, const std::nothrow_t&) noexcept {
+  release(block);
+}
+void operator delete[](void* block, const std::nothrow_t&) noexcept {
+  release(block);
+}
 void operator delete(void* block) noexcept {
   release(block);
 }

@@ -1,6 +1,5 @@
 #include "support/test_data.h"
 #include "tools/run_tool.h"
-#include "tools/tool.h"
 
 #include <gtest/gtest.h>
 
@@ -46,7 +45,6 @@ TEST(PrintCommand, OfSeveralModelsOneMustBeNamed) {
   }
 }
 
-// In this process, for starting one for each program takes minutes.
 TEST(PrintCommand, PrintsEveryProgramOfTheCorpus) {
   size_t compared = 0;
   for (const CorpusProgram& program : corpusPrograms()) {
@@ -54,11 +52,11 @@ TEST(PrintCommand, PrintsEveryProgramOfTheCorpus) {
     SCOPED_TRACE(program.name);
     std::vector<std::string> arguments{"print", program.file};
     if (!program.model.empty()) arguments.insert(arguments.end(), {"--model", program.model});
-    tools::ToolResult graph = tools::runTool(arguments);
+    ToolRun graph = runTool(arguments);
     EXPECT_EQ(graph.err, "");
     EXPECT_EQ(graph.out, readFile(program.graphText));
     arguments.emplace_back("--signature");
-    EXPECT_EQ(tools::runTool(arguments).out, readFile(program.signatureText));
+    EXPECT_EQ(runTool(arguments).out, readFile(program.signatureText));
     ++compared;
   }
   EXPECT_GE(compared, 80u);

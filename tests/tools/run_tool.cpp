@@ -1,18 +1,20 @@
 #include "tools/run_tool.h"
 
 #include "support/test_data.h"
+#include "tools/tool.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <stdexcept>
+#include <utility>
 
 namespace edgefx::test {
 namespace {
 
 // Only what may follow fork in a process with threads.
-[[noreturn]] void startTool(char** arguments, int out, int err) {
+[[noreturn]] void becomeTool(char** arguments, int out, int err) {
   if (dup2(err, STDERR_FILENO) < 0) _exit(126);
   if (out < 0) {
     close(STDOUT_FILENO);
@@ -31,7 +33,12 @@ int openForWriting(const std::string& path) {
 
 }  // namespace
 
-ToolRun runToolTo(int out, const std::vector<std::string>& arguments) {
+ToolRun runTool(const std::vector<std::string>& arguments) {
+  tools::ToolResult result = tools::runTool(arguments);
+  return {static_cast<int>(result.exitCode), std::move(result.out), std::move(result.err)};
+}
+
+ToolRun startToolTo(int out, const std::vector<std::string>& arguments) {
   std::vector<std::string> words{std::string(EDGEFX_BINARY_DIR) + "/edgefx"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
@@ -43,7 +50,7 @@ ToolRun runToolTo(int out, const std::vector<std::string>& arguments) {
   const int err = openForWriting(errPath);
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("cannot start the tool");
-  if (child == 0) startTool(pointers.data(), out, err);
+  if (child == 0) becomeTool(pointers.data(), out, err);
   close(err);
 
   int status = 0;
@@ -54,11 +61,11 @@ ToolRun runToolTo(int out, const std::vector<std::string>& arguments) {
   return run;
 }
 
-ToolRun runTool(const std::vector<std::string>& arguments) {
+ToolRun startTool(const std::vector<std::string>& arguments) {
   TempDir dir;
   const std::string outPath = dir / "out";
   const int out = openForWriting(outPath);
-  ToolRun run = runToolTo(out, arguments);
+  ToolRun run = startToolTo(out, arguments);
   close(out);
   run.out = readFile(outPath);
   return run;

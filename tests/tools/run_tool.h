@@ -11,10 +11,13 @@ struct ToolRun {
   std::string err;
 };
 
-// Starts the built tool and waits for its end.
+// Runs the tool's code in this process, for starting one costs half a second.
 ToolRun runTool(const std::vector<std::string>& arguments);
 
+// Starts the built tool and waits for its end.
+ToolRun startTool(const std::vector<std::string>& arguments);
+
 // The same with its stdout at the open file `out`, or closed if that is -1.
-ToolRun runToolTo(int out, const std::vector<std::string>& arguments);
+ToolRun startToolTo(int out, const std::vector<std::string>& arguments);
 
 }  // namespace edgefx::test

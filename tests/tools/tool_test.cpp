@@ -1,5 +1,8 @@
+#include <edgefx/program/tensor_table.h>
+#include <edgefx/serialization/pt2.h>
 #include <edgefx/version.h>
 
+#include "support/program_builder.h"
 #include "support/test_data.h"
 #include "tools/run_tool.h"
 
@@ -14,8 +17,51 @@ namespace {
 
 const std::string kProgram = fixture("conv_bn_relu_core/program.pt2");
 
+const std::string kPlugin = std::string(EDGEFX_BINARY_DIR) + "/libedgefx_conformance.so";
+
+TEST(Tool, RunsEveryCommandAsAProcess) {
+  TempDir dir;
+  const std::string edge = dir / "edge.pt2";
+  ToolRun converted = startTool({"convert", "--edge", fixture("conv_bn_relu_core/edge.pt2"), edge});
+  EXPECT_EQ(converted.exitCode, 0);
+  EXPECT_EQ(converted.out + converted.err, "");
+
+  const std::string lowered = dir / "lowered.pt2";
+  ToolRun lower = startTool({"lower", edge, "-o", lowered, "--plugin", kPlugin, "--op-backend", "retarget"});
+  EXPECT_EQ(lower.exitCode, 0);
+  EXPECT_EQ(lower.out, "");
+  EXPECT_NE(lower.err.find("experimental"), std::string::npos) << lower.err;
+
+  ToolRun verified = startTool({"verify", lowered});
+  EXPECT_EQ(verified.exitCode, 0);
+  EXPECT_EQ(verified.out, "ok\n");
+  EXPECT_EQ(verified.err, "");
+
+  ToolRun printed = startTool({"print", lowered});
+  EXPECT_EQ(printed.exitCode, 0);
+  EXPECT_EQ(printed.out, readFile(fixture("conv_bn_relu_core/op-retarget.graph.txt")));
+  EXPECT_EQ(printed.err, "");
+}
+
+TEST(Tool, EndsWithTheExitCodeOfTheFault) {
+  TempDir dir;
+  SaveOptions unchecked;
+  unchecked.verify = false;
+  ExportedProgram broken = tinyProgram();
+  broken.stateDict().set("scale", sampleTensor({5}));
+  saveProgram(broken, dir / "broken.pt2", unchecked);
+
+  EXPECT_EQ(startTool({"verify", dir / "broken.pt2"}).exitCode, 1);
+  EXPECT_EQ(startTool({"print", kProgram, "--model", "decode"}).exitCode, 2);
+  EXPECT_EQ(startTool({"print", dir / "missing.pt2"}).exitCode, 3);
+  ToolRun lower =
+      startTool({"lower", kProgram, "-o", dir / "out.pt2", "--plugin", kPlugin, "--op-backend", "broken"});
+  EXPECT_EQ(lower.exitCode, 4);
+  EXPECT_NE(lower.err.find("backend 'broken', method 'forward'"), std::string::npos) << lower.err;
+}
+
 TEST(Tool, TellsItsVersion) {
-  ToolRun run = runTool({"--version"});
+  ToolRun run = startTool({"--version"});
   EXPECT_EQ(run.exitCode, 0);
   EXPECT_EQ(run.out, "edgefx " + std::string(kVersion) + "\n");
   EXPECT_EQ(run.err, "");
@@ -74,19 +120,19 @@ TEST(Tool, UnreadableFilesExitWith3AndAreNamed) {
 TEST(Tool, AFullDiskBehindStdoutIsReported) {
   const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
   if (full < 0) GTEST_SKIP() << "no /dev/full here";
-  ToolRun run = runToolTo(full, {"print", kProgram});
+  ToolRun run = startToolTo(full, {"print", kProgram});
   close(full);
   EXPECT_EQ(run.exitCode, 3);
   EXPECT_NE(run.err.find("cannot write to stdout"), std::string::npos) << run.err;
 }
 
 TEST(Tool, AClosedStdoutIsReportedOnlyIfNeeded) {
-  ToolRun run = runToolTo(-1, {"print", kProgram});
+  ToolRun run = startToolTo(-1, {"print", kProgram});
   EXPECT_EQ(run.exitCode, 3);
   EXPECT_NE(run.err.find("cannot write to stdout"), std::string::npos) << run.err;
 
   TempDir dir;
-  EXPECT_EQ(runToolTo(-1, {"convert", kProgram, dir / "out.pt2"}).exitCode, 0);
+  EXPECT_EQ(startToolTo(-1, {"convert", kProgram, dir / "out.pt2"}).exitCode, 0);
   EXPECT_EQ(runTool({"verify", dir / "out.pt2"}).out, "ok\n");
 }
 
@@ -94,7 +140,7 @@ TEST(Tool, AReaderThatHasGoneIsNoNews) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   close(ends[0]);
-  ToolRun run = runToolTo(ends[1], {"print", kProgram});
+  ToolRun run = startToolTo(ends[1], {"print", kProgram});
   close(ends[1]);
   EXPECT_EQ(run.exitCode, 3);
   EXPECT_EQ(run.err, "");
