@@ -7,10 +7,10 @@
 
 #include <bit>
 #include <cmath>
-#include <optional>
-#include <span>
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
 
 namespace edgefx {
 namespace {

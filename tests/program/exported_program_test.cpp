@@ -60,6 +60,7 @@ ExportedProgram filledProgram() {
   program.dialect = Dialect::Training;
   program.exampleInputs = SharedBytes::copyOf("bytes");
   program.unknownMembers["/graph_module"] = "\"new\": 1";
+  program.argumentNames["mylib.scale.default"] = {"image"};
   return program;
 }
 
@@ -79,6 +80,7 @@ TEST(ExportedProgram, CloneHoldsEverything) {
   EXPECT_EQ(copy.dialect, program.dialect);
   EXPECT_EQ(copy.exampleInputs.text(), "bytes");
   EXPECT_EQ(copy.unknownMembers, program.unknownMembers);
+  EXPECT_EQ(copy.argumentNames, program.argumentNames);
   EXPECT_EQ(copy.graph().find("x")->value(), program.graph().find("x")->value());
   for (const char* name : {"weight", "scale"}) {
     ASSERT_TRUE(copy.stateDict().contains(name));
