@@ -45,7 +45,7 @@ OutputSpec constantResult(ConstantScalar value) {
   return spec;
 }
 
-GraphSignature everyKind() {
+GraphSignature signatureOfEveryKind() {
   GraphSignature signature;
   signature.inputs = {input(InputKind::Token, "token"),
                       input(InputKind::Parameter, "p_w", "fc.w"),
@@ -67,7 +67,7 @@ GraphSignature everyKind() {
 }
 
 TEST(SignatureText, SectionsListOneSpecALine) {
-  EXPECT_EQ(text(everyKind()),
+  EXPECT_EQ(text(signatureOfEveryKind()),
             "\n# inputs\n"
             "token: TOKEN\n"
             "p_w: PARAMETER target='fc.w'\n"
@@ -178,14 +178,14 @@ TEST(Signature, MutationsAreKnown) {
 }
 
 TEST(Signature, FindInputGoesByNodeName) {
-  GraphSignature signature = everyKind();
+  GraphSignature signature = signatureOfEveryKind();
   ASSERT_NE(signature.findInput("b_n"), nullptr);
   EXPECT_EQ(signature.findInput("b_n")->target, "n");
   EXPECT_EQ(signature.findInput("n"), nullptr);
 }
 
 TEST(Signature, RenameReachesInputsOutputsAndTargetsThatNameInputs) {
-  GraphSignature signature = everyKind();
+  GraphSignature signature = signatureOfEveryKind();
   signature.outputs.push_back(output(OutputKind::UserOutput, "x"));
   signature.renameNode("x", "y");
   EXPECT_EQ(signature.inputs[6].arg.name, "y");
@@ -195,13 +195,13 @@ TEST(Signature, RenameReachesInputsOutputsAndTargetsThatNameInputs) {
 }
 
 TEST(Signature, RenameLeavesTargetsThatNameTensors) {
-  GraphSignature signature = everyKind();
+  GraphSignature signature = signatureOfEveryKind();
   signature.renameNode("k", "other");
-  EXPECT_EQ(signature, everyKind());
+  EXPECT_EQ(signature, signatureOfEveryKind());
 }
 
 TEST(Signature, RenameTakesANameOutOfTheSignatureItself) {
-  GraphSignature signature = everyKind();
+  GraphSignature signature = signatureOfEveryKind();
   signature.renameNode(signature.inputs[6].arg.name, "a_name_too_long_for_the_small_buffer");
   EXPECT_EQ(signature.outputs[3].target, "a_name_too_long_for_the_small_buffer");
 }
@@ -229,7 +229,7 @@ TEST(Signature, EqualityLooksAtConstantValues) {
 }
 
 TEST(SignatureIndex, FindsByNameAndByTargetOfAKind) {
-  GraphSignature signature = everyKind();
+  GraphSignature signature = signatureOfEveryKind();
   signature.inputs.push_back(input(InputKind::ConstantTensor, "c_k", "k"));
   SignatureIndex index(signature);
   EXPECT_EQ(index.findInput("p_w"), &signature.inputs[1]);

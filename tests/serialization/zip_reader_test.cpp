@@ -19,16 +19,16 @@ using test::errorOf;
 using test::TestRecord;
 using test::TestZip;
 
-std::string openError(const std::string& bytes) {
+std::string readerError(const std::string& bytes) {
   return errorOf<ParseError>([&] { ZipReader(asBytes(bytes), "m.pt2"); });
 }
 
-std::string openError(const TestZip& zip) {
-  return openError(zip.bytes());
+std::string readerError(const TestZip& zip) {
+  return readerError(zip.bytes());
 }
 
 std::string recordError(TestRecord record) {
-  return openError(TestZip{.records = {std::move(record)}});
+  return readerError(TestZip{.records = {std::move(record)}});
 }
 
 std::string readError(TestRecord record) {
@@ -136,9 +136,9 @@ TEST(ZipReader, NamesTheOuterRecordOfANestedArchive) {
 }
 
 TEST(ZipReader, RefusesWhatIsNoZipFile) {
-  EXPECT_MENTIONS(openError(std::string()), "file 'm.pt2': not a zip file or truncated (0 bytes)");
-  EXPECT_MENTIONS(openError(std::string("PK\3\4")), "not a zip file or truncated (4 bytes)");
-  EXPECT_MENTIONS(openError(std::string(200'000, 'P')), "not a zip file or truncated (200000 bytes)");
+  EXPECT_MENTIONS(readerError(std::string()), "file 'm.pt2': not a zip file or truncated (0 bytes)");
+  EXPECT_MENTIONS(readerError(std::string("PK\3\4")), "not a zip file or truncated (4 bytes)");
+  EXPECT_MENTIONS(readerError(std::string(200'000, 'P')), "not a zip file or truncated (200000 bytes)");
 }
 
 TEST(ZipReader, RefusesEveryTruncation) {
@@ -147,7 +147,7 @@ TEST(ZipReader, RefusesEveryTruncation) {
               .hasZip64End = true}
           .bytes();
   for (size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_MENTIONS(openError(bytes.substr(0, size)), "not a zip file or truncated");
+    EXPECT_MENTIONS(readerError(bytes.substr(0, size)), "not a zip file or truncated");
   }
 }
 
@@ -155,13 +155,13 @@ TEST(ZipReader, RefusesATruncationThatEndsWithANestedArchive) {
   const std::string inner = TestZip{.records = {{.name = "inner", .content = "x"}}}.bytes();
   const std::string bytes = TestZip{.records = {{.name = "outer", .content = inner}}}.bytes();
   const size_t innerEnd = bytes.find(inner) + inner.size();
-  EXPECT_MENTIONS(openError(bytes.substr(0, innerEnd)), "not a zip file or truncated");
+  EXPECT_MENTIONS(readerError(bytes.substr(0, innerEnd)), "not a zip file or truncated");
 }
 
 TEST(ZipReader, RefusesBytesAroundTheArchive) {
   const std::string bytes = TestZip{.records = {{.name = "a", .content = "x"}}}.bytes();
-  EXPECT_MENTIONS(openError(bytes + "x"), "not a zip file or truncated");
-  EXPECT_MENTIONS(openError("x" + bytes), "does not end at the end record");
+  EXPECT_MENTIONS(readerError(bytes + "x"), "not a zip file or truncated");
+  EXPECT_MENTIONS(readerError("x" + bytes), "does not end at the end record");
 }
 
 TEST(ZipReader, SurvivesEverySingleByteChange) {
@@ -218,7 +218,7 @@ TEST(ZipReader, RefusesALocalHeaderThatDiffers) {
 TEST(ZipReader, RefusesARecordThatReachesIntoTheNext) {
   const TestZip zip{.records = {{.name = "a", .content = "1234", .size = 5, .storedSize = 5},
                                 {.name = "b", .content = "neighbour"}}};
-  EXPECT_MENTIONS(openError(zip),
+  EXPECT_MENTIONS(readerError(zip),
                   "record 'a': record of 5 bytes at offset 31 overlaps what follows: there is room for 4");
 }
 
@@ -235,12 +235,12 @@ TEST(ZipReader, RefusesARecordThatReachesIntoTheDirectory) {
 TEST(ZipReader, RefusesTwoEntriesForOneRecord) {
   const TestZip zip{
       .records = {{.name = "a", .content = "x"}, {.name = "a", .content = "x", .headerOffset = 0}}};
-  EXPECT_MENTIONS(openError(zip), "record 'a': record of 1 bytes at offset 31 overlaps what follows");
+  EXPECT_MENTIONS(readerError(zip), "record 'a': record of 1 bytes at offset 31 overlaps what follows");
 }
 
 TEST(ZipReader, RefusesDuplicateNames) {
   const TestZip zip{.records = {{.name = "a", .content = "x"}, {.name = "b"}, {.name = "a", .content = "y"}}};
-  EXPECT_MENTIONS(openError(zip), "record 'a': duplicate record name");
+  EXPECT_MENTIONS(readerError(zip), "record 'a': duplicate record name");
 }
 
 TEST(ZipReader, RefusesUnsafeNames) {
@@ -273,15 +273,15 @@ TEST(ZipReader, RefusesInconsistentSizes) {
 
 TEST(ZipReader, RefusesInconsistentEndRecords) {
   const TestRecord record{.name = "a", .content = "x"};
-  EXPECT_MENTIONS(openError(TestZip{.records = {record}, .hasZip64End = true, .count = 2}),
+  EXPECT_MENTIONS(readerError(TestZip{.records = {record}, .hasZip64End = true, .count = 2}),
                   "zip64 fields inconsistent: the end record says 2 entries");
-  EXPECT_MENTIONS(openError(TestZip{.records = {record}, .count = 0}),
+  EXPECT_MENTIONS(readerError(TestZip{.records = {record}, .count = 0}),
                   "central directory holds 47 bytes after the 0 entries it declares");
-  EXPECT_MENTIONS(openError(TestZip{.records = {record}, .disk = 1}), "spans several disks");
+  EXPECT_MENTIONS(readerError(TestZip{.records = {record}, .disk = 1}), "spans several disks");
   EXPECT_MENTIONS(recordError({.name = "a", .content = "x", .disk = 1}), "record 'a': lies on disk 1");
   std::string misplaced = TestZip{.records = {record}, .hasZip64End = true}.bytes();
   misplaced[misplaced.size() - zip::kEndSize - zip::kZip64LocatorSize + 8] ^= 1;
-  EXPECT_MENTIONS(openError(misplaced), "zip64 fields inconsistent: no zip64 end record");
+  EXPECT_MENTIONS(readerError(misplaced), "zip64 fields inconsistent: no zip64 end record");
 }
 
 TEST(ZipReader, RefusesCountsThatTheDirectoryCannotHold) {
@@ -289,7 +289,7 @@ TEST(ZipReader, RefusesCountsThatTheDirectoryCannotHold) {
                     .hasZip64End = true,
                     .zip64Count = uint64_t{1} << 60,
                     .count = 0xffff};
-  EXPECT_MENTIONS(openError(zip), "cannot hold the 1152921504606846976 entries it declares");
+  EXPECT_MENTIONS(readerError(zip), "cannot hold the 1152921504606846976 entries it declares");
 }
 
 TEST(ZipReader, RefusesDeflatedDataOfAnotherSize) {
