@@ -45,7 +45,7 @@ void readEdgeRecord(JsonValue value, std::string_view record, ExportedProgram& p
         for (JsonValue item : json.array(member, "aten_nodes"))
           atenNodes.emplace(json.string(item, "aten_nodes item"));
       },
-      [](std::string_view, JsonValue) {});
+      kIgnore);
   json.require(kRecord, seen, 1);
   if (dialect != "EDGE") json.fail(fmt::format("unknown dialect '{}'", printable(dialect)));
 

@@ -6,6 +6,7 @@
 
 #include <simdjson.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -88,6 +89,12 @@ class JsonReader {
   [[noreturn]] void failDuplicate(const JsonStruct& schema, std::string_view key) const;
   [[noreturn]] void failMissing(const JsonStruct& schema, uint32_t missing) const;
 };
+
+// For members of small structs that edgefx does not know: they carry nothing it could lose by dropping them.
+inline constexpr auto kIgnore = [](std::string_view, JsonValue) {};
+
+inline constexpr std::array<std::string_view, 2> kCustomObjMembers = {"name", "class_fqn"};
+inline constexpr JsonStruct kCustomObjArgument{"CustomObjArgument", kCustomObjMembers};
 
 // Finds names that occur twice, without growing quadratic on many names.
 class UniqueNames {

@@ -11,13 +11,9 @@ namespace edgefx::detail {
 namespace {
 
 constexpr std::array<std::string_view, 2> kGraphArgumentMembers = {"name", "graph"};
-constexpr std::array<std::string_view, 2> kCustomObjMembers = {"name", "class_fqn"};
 constexpr std::array<std::string_view, 2> kComplexMembers = {"real", "imag"};
 constexpr JsonStruct kGraphArgument{"GraphArgument", kGraphArgumentMembers};
-constexpr JsonStruct kCustomObjArgument{"CustomObjArgument", kCustomObjMembers};
 constexpr JsonStruct kComplexValue{"ComplexValue", kComplexMembers};
-
-constexpr auto kIgnore = [](std::string_view, JsonValue) {};
 
 enum class Tag : uint8_t {
   Tensor,

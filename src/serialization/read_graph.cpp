@@ -28,13 +28,9 @@ constexpr std::array<std::string_view, 6> kNodeMembers = {
     "target", "inputs", "outputs", "metadata", "is_hop_single_tensor_return", "name"};
 constexpr std::array<std::string_view, 3> kNamedArgumentMembers = {"name", "arg", "kind"};
 constexpr std::array<std::string_view, 1> kNameMember = {"name"};
-constexpr std::array<std::string_view, 2> kCustomObjMembers = {"name", "class_fqn"};
 constexpr JsonStruct kGraph{"Graph", kGraphMembers};
 constexpr JsonStruct kNode{"Node", kNodeMembers};
 constexpr JsonStruct kNamedArgument{"NamedArgument", kNamedArgumentMembers};
-constexpr JsonStruct kCustomObjArgument{"CustomObjArgument", kCustomObjMembers};
-
-constexpr auto kIgnore = [](std::string_view, JsonValue) {};
 
 constexpr std::string_view kOpsPrefix = "torch.ops.";
 constexpr std::string_view kGetitem = "operator.getitem";

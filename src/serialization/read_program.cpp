@@ -29,10 +29,8 @@ constexpr std::array<std::string_view, 1> kNamedTupleMembers = {"field_names"};
 constexpr JsonStruct kProgram{"ExportedProgram", kProgramMembers};
 constexpr JsonStruct kModule{"GraphModule", kModuleMembers};
 constexpr JsonStruct kRange{"RangeConstraint", kRangeMembers};
-constexpr JsonStruct kVersion{"SchemaVersion", kVersionMembers};
+constexpr JsonStruct kSchemaVersion{"SchemaVersion", kVersionMembers};
 constexpr JsonStruct kNamedTuple{"NamedTupleDef", kNamedTupleMembers};
-
-constexpr auto kIgnore = [](std::string_view, JsonValue) {};
 
 class ProgramReader {
  public:
@@ -79,13 +77,13 @@ class ProgramReader {
   void readVersion(JsonValue value) {
     json_.place.section = "schema_version";
     uint32_t seen = json_.members(
-        value, kVersion,
+        value, kSchemaVersion,
         [&](size_t i, JsonValue member) {
           (i == 0 ? program_.schemaVersion.major : program_.schemaVersion.minor) =
               json_.integer(member, kVersionMembers[i]);
         },
         [&](std::string_view key, JsonValue member) { graphs_.keepUnknown("schema_version", key, member); });
-    json_.require(kVersion, seen, 2);
+    json_.require(kSchemaVersion, seen, 2);
   }
 
   std::optional<int64_t> bound(JsonValue value, std::string_view what) {
@@ -178,12 +176,12 @@ SchemaVersion versionOf(JsonValue program, std::string_view record) {
   if (value.is<int64_t>()) return {json.integer(value, "schema_version"), 0};
   SchemaVersion version;
   uint32_t seen = json.members(
-      value, kVersion,
+      value, kSchemaVersion,
       [&](size_t i, JsonValue member) {
         (i == 0 ? version.major : version.minor) = json.integer(member, kVersionMembers[i]);
       },
       kIgnore);
-  json.require(kVersion, seen, 2);
+  json.require(kSchemaVersion, seen, 2);
   return version;
 }
 

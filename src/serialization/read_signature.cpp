@@ -12,17 +12,13 @@ namespace {
 constexpr std::array<std::string_view, 2> kSignatureMembers = {"input_specs", "output_specs"};
 constexpr std::array<std::string_view, 2> kConstantInputMembers = {"name", "value"};
 constexpr std::array<std::string_view, 1> kNameMembers = {"name"};
-constexpr std::array<std::string_view, 2> kCustomObjMembers = {"name", "class_fqn"};
 constexpr std::array<std::string_view, 2> kCallEntryMembers = {"fqn", "signature"};
 constexpr std::array<std::string_view, 5> kCallSignatureMembers = {"inputs", "outputs", "in_spec", "out_spec",
                                                                    "forward_arg_names"};
 constexpr JsonStruct kSignature{"GraphSignature", kSignatureMembers};
 constexpr JsonStruct kConstantInput{"InputToConstantInputSpec", kConstantInputMembers};
-constexpr JsonStruct kCustomObjArgument{"CustomObjArgument", kCustomObjMembers};
 constexpr JsonStruct kCallEntry{"ModuleCallEntry", kCallEntryMembers};
 constexpr JsonStruct kCallSignature{"ModuleCallSignature", kCallSignatureMembers};
-
-constexpr auto kIgnore = [](std::string_view, JsonValue) {};
 
 struct OutputTag {
   std::string_view tag;

@@ -17,9 +17,6 @@ constexpr std::array<std::string_view, 2> kSymExprMembers = {"expr_str", "hint"}
 constexpr JsonStruct kDevice{"Device", kDeviceMembers};
 constexpr JsonStruct kSymExpr{"SymExpr", kSymExprMembers};
 
-// Members of small structs that edgefx does not know carry nothing it could lose by dropping them.
-constexpr auto kIgnore = [](std::string_view, JsonValue) {};
-
 }  // namespace
 
 const JsonStruct ValueReader::kTensorMeta{"TensorMeta", kTensorMembers};

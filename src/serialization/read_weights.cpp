@@ -121,8 +121,7 @@ TensorTable WeightReader::readConfig(JsonValue config, std::string_view record, 
   json.place.section = "config";
   std::optional<JsonValue> entries;
   uint32_t seen = json.members(
-      config, kConfig, [&](size_t, JsonValue member) { entries = member; },
-      [](std::string_view, JsonValue) {});
+      config, kConfig, [&](size_t, JsonValue member) { entries = member; }, kIgnore);
   json.require(kConfig, seen, 1);
 
   ValueReader values(json, caches);
@@ -150,7 +149,7 @@ TensorTable WeightReader::readConfig(JsonValue config, std::string_view record, 
           } else if (i == 2) {
             usePickle = json.boolean(member, "use_pickle");
           } else if (!member.is_null()) {
-            meta = values.tensorMeta(member, [](std::string_view, JsonValue) {});
+            meta = values.tensorMeta(member, kIgnore);
           }
         },
         keepUnknown);

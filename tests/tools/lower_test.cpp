@@ -23,7 +23,7 @@ ToolRun lower(const std::string& input, const std::string& output, const std::st
   return runTool(arguments);
 }
 
-std::string printed(const std::string& file, std::vector<std::string> more = {}) {
+std::string printedModel(const std::string& file, std::vector<std::string> more = {}) {
   more.insert(more.begin(), {"print", file});
   return runTool(more).out;
 }
@@ -35,8 +35,8 @@ TEST(LowerCommand, WritesWhatTheBackendReturns) {
     EXPECT_EQ(run.exitCode, 0) << run.err;
     EXPECT_EQ(run.out, "");
     const std::string golden = "conv_bn_relu_core/op-" + backend;
-    EXPECT_EQ(printed(dir / "out.pt2"), readFile(fixture(golden + ".graph.txt")));
-    EXPECT_EQ(printed(dir / "out.pt2", {"--signature"}), readFile(fixture(golden + ".signature.txt")));
+    EXPECT_EQ(printedModel(dir / "out.pt2"), readFile(fixture(golden + ".graph.txt")));
+    EXPECT_EQ(printedModel(dir / "out.pt2", {"--signature"}), readFile(fixture(golden + ".signature.txt")));
   }
 }
 
@@ -44,7 +44,7 @@ TEST(LowerCommand, LowersNestedGraphs) {
   TempDir dir;
   ToolRun run = lower(fixture("nested_cond_core/edge.pt2"), dir / "out.pt2", "retarget", {"--edge"});
   EXPECT_EQ(run.exitCode, 0) << run.err;
-  EXPECT_EQ(printed(dir / "out.pt2"), readFile(fixture("nested_cond_core/op-retarget.graph.txt")));
+  EXPECT_EQ(printedModel(dir / "out.pt2"), readFile(fixture("nested_cond_core/op-retarget.graph.txt")));
 }
 
 TEST(LowerCommand, KnowsEdgeProgramsByTheirFile) {
@@ -52,7 +52,7 @@ TEST(LowerCommand, KnowsEdgeProgramsByTheirFile) {
   ASSERT_EQ(runTool({"convert", "--edge", fixture("conv_bn_relu_core/edge.pt2"), dir / "edge.pt2"}).exitCode,
             0);
   EXPECT_EQ(lower(dir / "edge.pt2", dir / "out.pt2", "retarget").exitCode, 0);
-  EXPECT_EQ(printed(dir / "out.pt2"), readFile(fixture("conv_bn_relu_core/op-retarget.graph.txt")));
+  EXPECT_EQ(printedModel(dir / "out.pt2"), readFile(fixture("conv_bn_relu_core/op-retarget.graph.txt")));
 }
 
 TEST(LowerCommand, LowersAllModelsOrThoseNamed) {
@@ -66,12 +66,12 @@ TEST(LowerCommand, LowersAllModelsOrThoseNamed) {
       0);
   for (const std::string model : {"decode", "prefill"}) {
     const std::string golden = readFile(fixture("multi_model/op-retarget." + model + ".graph.txt"));
-    EXPECT_EQ(printed(dir / "all.pt2", {"--model", model}), golden);
-    EXPECT_EQ(printed(dir / "both.pt2", {"--model", model}), golden);
+    EXPECT_EQ(printedModel(dir / "all.pt2", {"--model", model}), golden);
+    EXPECT_EQ(printedModel(dir / "both.pt2", {"--model", model}), golden);
   }
-  EXPECT_EQ(printed(dir / "one.pt2", {"--model", "decode"}),
+  EXPECT_EQ(printedModel(dir / "one.pt2", {"--model", "decode"}),
             readFile(fixture("multi_model/op-retarget.decode.graph.txt")));
-  EXPECT_EQ(printed(dir / "one.pt2", {"--model", "prefill"}),
+  EXPECT_EQ(printedModel(dir / "one.pt2", {"--model", "prefill"}),
             readFile(fixture("multi_model/edge.prefill.graph.txt")));
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 const std::string kProgram = fixture("conv_bn_relu_core/program.pt2");
 
-const std::string kPlugin = std::string(EDGEFX_BINARY_DIR) + "/libedgefx_conformance.so";
+const std::string kConformancePlugin = std::string(EDGEFX_BINARY_DIR) + "/libedgefx_conformance.so";
 
 TEST(Tool, RunsEveryCommandAsAProcess) {
   TempDir dir;
@@ -27,7 +27,8 @@ TEST(Tool, RunsEveryCommandAsAProcess) {
   EXPECT_EQ(converted.out + converted.err, "");
 
   const std::string lowered = dir / "lowered.pt2";
-  ToolRun lower = startTool({"lower", edge, "-o", lowered, "--plugin", kPlugin, "--op-backend", "retarget"});
+  ToolRun lower =
+      startTool({"lower", edge, "-o", lowered, "--plugin", kConformancePlugin, "--op-backend", "retarget"});
   EXPECT_EQ(lower.exitCode, 0);
   EXPECT_EQ(lower.out, "");
   EXPECT_NE(lower.err.find("experimental"), std::string::npos) << lower.err;
@@ -54,8 +55,8 @@ TEST(Tool, EndsWithTheExitCodeOfTheFault) {
   EXPECT_EQ(startTool({"verify", dir / "broken.pt2"}).exitCode, 1);
   EXPECT_EQ(startTool({"print", kProgram, "--model", "decode"}).exitCode, 2);
   EXPECT_EQ(startTool({"print", dir / "missing.pt2"}).exitCode, 3);
-  ToolRun lower =
-      startTool({"lower", kProgram, "-o", dir / "out.pt2", "--plugin", kPlugin, "--op-backend", "broken"});
+  ToolRun lower = startTool(
+      {"lower", kProgram, "-o", dir / "out.pt2", "--plugin", kConformancePlugin, "--op-backend", "broken"});
   EXPECT_EQ(lower.exitCode, 4);
   EXPECT_NE(lower.err.find("backend 'broken', method 'forward'"), std::string::npos) << lower.err;
 }
