@@ -13,22 +13,11 @@ Target LoadCaches::target(std::string_view fileText) {
   return targets_.emplace(std::string(fileText), Target(fileText)).first->second;
 }
 
-SharedText LoadCaches::text(std::string_view key, std::string_view text) {
-  Recent* recent = nullptr;
-  for (Recent& candidate : recent_) {
-    if (candidate.key == key) recent = &candidate;
-  }
-  if (recent == nullptr) {
-    if (recent_.size() >= kMostKeys) return std::make_shared<const std::string>(text);
-    recent = &recent_.emplace_back();
-    recent->key = key;
-  }
-  for (const SharedText& known : recent->texts) {
-    if (known != nullptr && *known == text) return known;
-  }
-  SharedText& slot = recent->texts[recent->next++ % recent->texts.size()];
-  slot = std::make_shared<const std::string>(text);
-  return slot;
+SharedText LoadCaches::text(std::string_view text) {
+  if (auto found = texts_.find(text); found != texts_.end()) return found->second;
+  auto made = std::make_shared<const std::string>(text);
+  if (texts_.size() < kMostTexts) texts_.emplace(*made, made);
+  return made;
 }
 
 MetaRef LoadCaches::meta(NodeMeta&& meta) {

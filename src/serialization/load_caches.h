@@ -5,7 +5,6 @@
 
 #include "support/text_hash.h"
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,8 +23,8 @@ class LoadCaches {
   // targets than a file may bring, since they stay interned for the life of the process.
   Target target(std::string_view fileText);
 
-  // A shared copy of an entry's text; one of the last few with that key is found again.
-  SharedText text(std::string_view key, std::string_view text);
+  // A shared copy of a metadata text. Models repeat a few long ones, so equal texts become one.
+  SharedText text(std::string_view text);
 
   // The same block for metadata that equals the last one given.
   MetaRef meta(NodeMeta&& meta);
@@ -38,17 +37,13 @@ class LoadCaches {
 
  private:
   static constexpr size_t kMostTargets = 1 << 14;
-  static constexpr size_t kMostKeys = 16;
-  struct Recent {
-    std::string key;
-    std::array<SharedText, 4> texts;
-    size_t next = 0;
-  };
+  static constexpr size_t kMostTexts = 1 << 12;
   template <typename T>
   using ByText = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
 
   ByText<Target> targets_;
-  std::vector<Recent> recent_;
+  std::unordered_map<std::string_view, SharedText, TextHash, std::equal_to<>>
+      texts_;  // keys point into the values
   MetaRef lastMeta_;
   std::unordered_map<uint64_t, ValueRef> values_;
   ByText<std::shared_ptr<const Symbolic>> symbolics_;

@@ -286,7 +286,7 @@ MetaRef GraphReader::readMetadata(JsonValue value) {
   for (auto field : fields) {
     if (!names_.add(field.key))
       json_.fail(fmt::format("metadata entry '{}' occurs twice", printable(field.key)));
-    meta.append(std::string(field.key), caches_.text(field.key, json_.string(field.value, field.key)));
+    meta.append(std::string(field.key), caches_.text(json_.string(field.value, field.key)));
   }
   return caches_.meta(std::move(meta));
 }

@@ -11,11 +11,13 @@
 #include "support/test_data.h"
 
 #include <simdjson.h>
+#include <torch/csrc/jit/ir/ir.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -39,7 +41,8 @@ std::string jsonOf(const ExportedProgram& program) {
 // Prepares work, and holds what it makes until the process ends, so that the work alone is counted.
 class Bench {
  public:
-  explicit Bench(const SingleWork& options) : program_(makeProgram(options.nodes, options.weights)) {}
+  explicit Bench(const SingleWork& options)
+      : program_(makeProgram(options.nodes, options.weights)), peer_(makePeer(options.nodes)) {}
 
   std::function<void()> prepare(const std::string& work) {
     bytes_ = 0;
@@ -70,6 +73,12 @@ class Bench {
       bytes_ = json_.size();
       return [this] { findings_ += parser_.parse(json_).error() != simdjson::SUCCESS; };
     }
+    if (work == "peercopy") return [this] { peers_.push_back(peer_->copy()); };
+    if (work == "peerlint") return [this] { peer_->lint(); };
+    if (work == "peerprint") {
+      bytes_ = peer_->toString(false).size();
+      return [this] { texts_.push_back(peer_->toString(false)); };
+    }
     if (work == "destroy") {
       for (int i = 0; i < kMostTurns; ++i) doomed_.push_back(program_.clone());
       return [this] { doomed_.pop_back(); };
@@ -86,6 +95,8 @@ class Bench {
 
  private:
   ExportedProgram program_;
+  std::shared_ptr<torch::jit::Graph> peer_;
+  std::vector<std::shared_ptr<torch::jit::Graph>> peers_;
   simdjson::padded_string json_;
   simdjson::dom::parser parser_;
   std::optional<EdgeProgramManager> manager_;

@@ -8,7 +8,8 @@ namespace edgefx::bench {
 
 struct SingleWork {
   // "clone", "lint", "signature", "check" (both and more), "print", "save" (its JSON), "load", "dom"
-  // (simdjson alone, on the same JSON), "destroy", "identity" and "rewrite" (toOpBackend).
+  // (simdjson alone, on the same JSON), "destroy", "identity" and "rewrite" (toOpBackend); "peercopy",
+  // "peerlint" and "peerprint".
   std::vector<std::string> works;
   size_t nodes = 10'000;
   size_t weights = 16;  // parameters among the nodes

@@ -136,8 +136,8 @@ class Node {
   // Takes a unique name made from `candidate`; nothing happens if the node has it already. Returns the name.
   // Names in graph signatures are not changed: see ExportedProgram::rename.
   std::string_view rename(std::string_view candidate);
-  // Takes exactly this name, whatever its characters, also if another node has it, which lint reports. The old
-  // name stays reserved. Throws UsageError for the empty name.
+  // Takes exactly this name, whatever its characters, also if another node has it, which lint reports. The
+  // old name stays reserved. Throws UsageError for the empty name.
   void setName(std::string_view name);
 
   // The node's line of FX text, without indentation.

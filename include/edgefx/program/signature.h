@@ -82,7 +82,8 @@ struct GraphSignature {
   bool operator==(const GraphSignature&) const = default;
 };
 
-// Positions of the specs by node name and by target; O(log specs) look-ups. Valid until the signature changes.
+// Positions of the specs by node name and by target; O(log specs) look-ups. Valid until the signature
+// changes.
 class SignatureIndex {
  public:
   explicit SignatureIndex(const GraphSignature& signature);
