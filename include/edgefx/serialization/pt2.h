@@ -11,6 +11,14 @@
 
 namespace edgefx {
 
+// Paths of ExportedProgram::unknownMembers, by the object that held the members: "" the program;
+// "graph_module"; G = "graph_module.graph", or "graph_module.graph/<dotted path>" of a nested graph; G +
+// ".nodes[<name>]", that +
+// ".inputs[<index>]"; G + ".tensor_values[<name>]"; "graph_module.signature", that + ".input_specs[<index>]"
+// and
+// ".output_specs[<index>]"; "graph_module.module_call_graph[<fqn>]", that + ".signature";
+// "range_constraints[<symbol>]"; "schema_version"; "weights_config[<fqn>]", "constants_config[<fqn>]".
+
 struct LoadOptions {
   // Compare the CRC-32 of weight records with the zip directory. Reads every byte of the weights, which are
   // otherwise mapped and not touched. The program and the small records are always checked.
