@@ -2,6 +2,7 @@
 #include <edgefx/serialization/pt2.h>
 
 #include "serialization/byte_text.h"
+#include "serialization/edge_record.h"
 #include "serialization/write_program.h"
 #include "serialization/write_weights.h"
 #include "serialization/zip_format.h"
@@ -101,7 +102,7 @@ void ArchiveWriter::addModel(const SavedModel& model) {
   }
   add(fmt::format("data/sample_inputs/{}.pt", model.name), model.program.exampleInputs.bytes());
   if (model.program.dialect == Dialect::Edge) {
-    add(fmt::format("data/edgefx/{}.json", model.name), edgeRecord(model.program));
+    add(edgeRecordName(model.name), edgeRecord(model.program));
   }
 }
 
