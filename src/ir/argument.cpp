@@ -172,7 +172,7 @@ Argument ArgumentWriter::copy(const Argument& existing, int depth) {
     return makeComplex(existing.value_.complex[0], existing.value_.complex[1]);
   if (existing.kind_ == Kind::Symbolic) return makeSymbolic(*existing.value_.symbolic);
   if (!hasChildren(existing)) return existing;
-  size_t count = childCount(existing);
+  size_t count = children(existing).size();
   Argument* items = allocate(count);
   for (size_t i = 0; i < count; ++i) items[i] = copy(existing.value_.items[i], depth + 1);
   return makeItems(existing.kind_, items, existing.length_, existing.hint_);
@@ -227,7 +227,7 @@ Argument* ArgumentWriter::relocate(const Argument* from, size_t count, detail::A
     if (source.kind_ == Argument::Kind::Node) {
       to[i].value_.node = nodes.at(source.value_.node->id());
     } else if (hasChildren(source)) {
-      to[i].value_.items = relocate(source.value_.items, childCount(source), arena, nodes);
+      to[i].value_.items = relocate(source.value_.items, children(source).size(), arena, nodes);
     } else if (source.kind_ == Argument::Kind::Complex) {
       auto* parts = arena.allocate<double>(2);
       parts[0] = source.value_.complex[0];

@@ -50,12 +50,12 @@ class ArgumentWriter {
       if (argument.kind_ == Argument::Kind::Node) {
         visit(argument.value_.node);
       } else if (hasChildren(argument)) {
-        eachNode(argument.value_.items, childCount(argument), visit);
+        eachNode(argument.value_.items, children(argument).size(), visit);
       }
     }
   }
 
- private:
+  // Items of lists, tuples, slices and ranges, keys and values of dicts.
   static bool hasChildren(const Argument& argument) {
     using Kind = Argument::Kind;
     switch (argument.kind_) {
@@ -69,10 +69,12 @@ class ArgumentWriter {
         return false;
     }
   }
-  static size_t childCount(const Argument& argument) {
-    return argument.kind_ == Argument::Kind::Dict ? size_t{2} * argument.length_ : argument.length_;
+  static std::span<const Argument> children(const Argument& argument) {
+    const bool isDict = argument.kind_ == Argument::Kind::Dict;
+    return {argument.value_.items, isDict ? size_t{2} * argument.length_ : argument.length_};
   }
 
+ private:
   Argument write(const Arg& value, int depth);
   Argument copy(const Argument& existing, int depth);
   Argument writeNode(Node* node);

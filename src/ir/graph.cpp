@@ -40,6 +40,7 @@ Graph::Graph()
       root_(new Node()) {
   freeBlocks_.fill(Node::kNoEdge);
   root_->graph_ = this;
+  root_->id_ = Node::kSentinel;
   root_->prev_ = root_->next_ = root_;
 }
 
@@ -111,9 +112,14 @@ std::string Graph::uniqueName(std::string_view candidate) const {
 }
 
 void Graph::giveUniqueName(Node& node, std::string_view candidate) {
-  std::string_view name = names().reserve(candidate, node, *text_);
-  node.name_ = name.data();
-  node.nameLength_ = static_cast<uint32_t>(name.size());
+  const auto [name, hash] = names().reserve(candidate, node, *text_);
+  setStoredName(node, name, hash);
+}
+
+void Graph::setStoredName(Node& node, std::string_view stored, uint32_t hash) {
+  node.name_ = stored.data();
+  node.nameLength_ = static_cast<uint32_t>(stored.size());
+  node.nameHash_ = hash;
 }
 
 Node& Graph::allocateNode(NodeOp op) {
@@ -385,6 +391,7 @@ std::unique_ptr<Graph> Graph::clone() const {
     to->order_ = last->order_ + kOrderGap;
     to->name_ = from->name_;
     to->nameLength_ = from->nameLength_;
+    to->nameHash_ = from->nameHash_;
     to->target_ = from->target_;
     to->targetLength_ = from->targetLength_;
     to->arguments_ = ArgumentWriter::relocate(from->arguments_, from->numArgs_ + 2 * size_t{from->numKwargs_},

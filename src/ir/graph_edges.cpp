@@ -100,11 +100,12 @@ uint32_t Graph::takeBlock(Node& node, uint32_t count, uint32_t collected) {
 // Leaves the order of users in the unlinked edges, for those who iterate over it.
 void Graph::unlinkInputs(Node& node) {
   for (uint32_t i = node.firstInput_; i < node.firstInput_ + node.numInputs_; ++i) {
-    const Edge& edge = edges_[i];
+    Edge& edge = edges_[i];
     Node& used = nodeById(edge.used);
     (edge.prev == Node::kNoEdge ? used.firstUser_ : edges_[edge.prev].next) = edge.next;
     (edge.next == Node::kNoEdge ? used.lastUser_ : edges_[edge.next].prev) = edge.prev;
     --used.numUsers_;
+    edge.used = Edge::kNone;
   }
   liveEdges_ -= node.numInputs_;
   node.numInputs_ = 0;

@@ -256,7 +256,7 @@ size_t NameTable::slotOf(std::string_view name, uint32_t hash) const {
 
 uint32_t NameTable::find(std::string_view name) const {
   if (slots_.empty()) return kNone;
-  const Slot& slot = slots_[slotOf(name, static_cast<uint32_t>(hashOf(name)))];
+  const Slot& slot = slots_[slotOf(name, hashOf(name))];
   return slot.entry == kNone || (slot.entry & kReservedBit) != 0 ? kNone : slot.entry;
 }
 
@@ -272,9 +272,8 @@ void NameTable::grow() {
   }
 }
 
-void NameTable::insert(std::string_view name, uint32_t entry) {
+void NameTable::insert(std::string_view name, uint32_t hash, uint32_t entry) {
   if (used_ * 4 >= slots_.size() * 3) grow();
-  auto hash = static_cast<uint32_t>(hashOf(name));
   Slot& slot = slots_[slotOf(name, hash)];
   if (slot.entry != kNone) {
     // A name that was reserved becomes a node's; a second node of one name leaves the first in place.
@@ -303,7 +302,7 @@ NameTable::Count* NameTable::setCount(std::string_view base, uint64_t number) {
 
 void NameTable::add(const Node& node) {
   std::string_view name = node.name();
-  insert(name, node.id());
+  insert(name, node.nameHash_, node.id());
   size_t base = baseLength(name);
   if (base < name.size()) setCount(name.substr(0, base), numberAt(name.substr(base + 1)));
 }
@@ -328,7 +327,8 @@ void NameTable::makeUnique(std::string_view candidate) const {
   }
 
   auto isUsed = [this](const std::string& name) {
-    return !slots_.empty() && slots_[slotOf(name, static_cast<uint32_t>(hashOf(name)))].entry != kNone;
+    scratch_.hash = hashOf(name);
+    return !slots_.empty() && slots_[slotOf(name, scratch_.hash)].entry != kNone;
   };
   size_t base = baseLength(text);
   bool used = isUsed(text);
@@ -367,7 +367,7 @@ std::string_view NameTable::unique(std::string_view candidate) const {
   return scratch_.text;
 }
 
-std::string_view NameTable::reserve(std::string_view candidate, const Node& node, TextPages& text) {
+NameTable::Reserved NameTable::reserve(std::string_view candidate, const Node& node, TextPages& text) {
   makeUnique(candidate);
   const uint64_t first = scratch_.firstTried, last = scratch_.number;
   Count* count = setCount(std::string_view(scratch_.text).substr(0, scratch_.baseLength), last);
@@ -377,14 +377,14 @@ std::string_view NameTable::reserve(std::string_view candidate, const Node& node
     count->lastTaken = touches ? std::max(last, count->lastTaken) : last;
   }
   std::string_view stored = text.store(scratch_.text);
-  insert(stored, node.id());
-  return stored;
+  insert(stored, scratch_.hash, node.id());
+  return {stored, scratch_.hash};
 }
 
 void NameTable::keepReserved(const Node& node) {
   std::string_view name = node.name();
   if (slots_.empty()) return;
-  Slot& slot = slots_[slotOf(name, static_cast<uint32_t>(hashOf(name)))];
+  Slot& slot = slots_[slotOf(name, node.nameHash_)];
   if (slot.entry != node.id()) return;
   if (auto found = shadowed_.find(name); found != shadowed_.end()) {
     std::vector<uint32_t>& others = found->second;

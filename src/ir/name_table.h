@@ -22,7 +22,11 @@ class NameTable {
   // The unique form of a candidate. Valid until the next call.
   std::string_view unique(std::string_view candidate) const;
   // Reserves the unique form of `candidate` for `node`, which need not have it yet, and returns it.
-  std::string_view reserve(std::string_view candidate, const Node& node, TextPages& text);
+  struct Reserved {
+    std::string_view name;
+    uint32_t hash;
+  };
+  Reserved reserve(std::string_view candidate, const Node& node, TextPages& text);
   // `node` is about to lose its name or to be erased: the name stays used, or goes to another node that has
   // it too.
   void keepReserved(const Node& node);
@@ -30,7 +34,8 @@ class NameTable {
   uint32_t find(std::string_view name) const;
   size_t bytes() const;
 
-  static uint64_t hashOf(std::string_view text) { return hashText(text); }
+  // Nodes keep it beside their name.
+  static uint32_t hashOf(std::string_view text) { return static_cast<uint32_t>(hashText(text)); }
 
   static constexpr uint32_t kNone = ~uint32_t{0};
 
@@ -42,6 +47,7 @@ class NameTable {
   };
   struct Candidate {
     std::string text;
+    uint32_t hash = 0;  // of the text
     size_t baseLength = 0;
     uint64_t number = 0;
     uint64_t firstTried = 0;  // the first of the numbers found taken, `number` + 1 if none was
@@ -54,7 +60,7 @@ class NameTable {
 
   std::string_view textOf(const Slot& slot) const;
   size_t slotOf(std::string_view name, uint32_t hash) const;
-  void insert(std::string_view name, uint32_t entry);
+  void insert(std::string_view name, uint32_t hash, uint32_t entry);
   void grow();
   Count* setCount(std::string_view base, uint64_t number);
   void makeUnique(std::string_view candidate) const;

@@ -52,18 +52,6 @@ std::vector<Node*> Node::usersSnapshot() {
   return snapshot;
 }
 
-Node* Node::next() {
-  Node* at = next_;
-  while (at->erased_) at = at->next_;
-  return at == graph_->root_ ? nullptr : at;
-}
-
-Node* Node::prev() {
-  Node* at = prev_;
-  while (at->erased_) at = at->prev_;
-  return at == graph_->root_ ? nullptr : at;
-}
-
 const NodeMeta& Node::meta() const {
   static const NodeMeta& none = *new NodeMeta();
   return meta_ ? *meta_ : none;
@@ -166,9 +154,7 @@ void Node::setName(std::string_view name) {
   if (name == this->name()) return;
   if (name.empty()) fail<UsageError>("a node's name must not be empty");
   graph_->names().keepReserved(*this);
-  std::string_view stored = graph_->text_->store(name);
-  name_ = stored.data();
-  nameLength_ = static_cast<uint32_t>(stored.size());
+  graph_->setStoredName(*this, graph_->text_->store(name), detail::NameTable::hashOf(name));
   graph_->names().add(*this);
 }
 

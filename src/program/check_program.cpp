@@ -51,6 +51,7 @@ bool returnsNothing(const Node& node) {
 }
 
 void checkNode(const Node& node, const std::string& path, Findings& findings) {
+  if (node.isCall() && node.value() != nullptr) return;
   switch (node.op()) {
     case NodeOp::Placeholder:
       if (node.value() == nullptr && findings.wantsNext()) {
@@ -58,7 +59,7 @@ void checkNode(const Node& node, const std::string& path, Findings& findings) {
       }
       break;
     case NodeOp::CallFunction:
-      if (node.value() != nullptr || (node.numUsers() == 0 && returnsNothing(node))) break;
+      if (node.numUsers() == 0 && returnsNothing(node)) break;
       if (findings.wantsNext()) {
         findings.add(at(
             node, path,

@@ -22,8 +22,11 @@ class TextPages;
 
 // One (user, used) pair, in the used node's list of users.
 struct Edge {
-  uint32_t used, user;  // node ids
-  uint32_t prev, next;  // edges of the same used node
+  static constexpr uint32_t kNone = ~uint32_t{0};
+
+  uint32_t used = kNone;  // node id; kNone in edges that stand for no use, which is how lint knows them
+  uint32_t user = kNone;  // node id
+  uint32_t prev = kNone, next = kNone;  // edges of the same used node
 };
 }  // namespace detail
 
@@ -152,6 +155,7 @@ class Graph {
   Node& create(NodeOp op, std::string_view target, const Args& args, const Kwargs& kwargs,
                std::string_view name, const Target* function);
   void giveUniqueName(Node& node, std::string_view candidate);
+  void setStoredName(Node& node, std::string_view stored, uint32_t hash);
   detail::NameTable& names() const;
   void storeArguments(Node& node, const Args* args, const Kwargs* kwargs);
   void storeArgument(Node& node, Argument& slot, const Arg& value);

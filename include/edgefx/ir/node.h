@@ -17,6 +17,7 @@ namespace edgefx {
 namespace detail {
 class GraphBuilder;
 class GraphChecker;
+class NameTable;
 Node* nodeAtEdge(const Graph& graph, uint32_t edge, bool user);
 uint32_t nextUserEdge(const Graph& graph, uint32_t edge);
 }  // namespace detail
@@ -84,9 +85,17 @@ class Node {
   std::vector<Node*> usersSnapshot();
 
   // Next and previous live node of the graph, null at its ends.
-  Node* next();
+  Node* next() {
+    Node* at = next_;
+    while (at->erased_) at = at->next_;
+    return at->id_ == kSentinel ? nullptr : at;
+  }
   const Node* next() const { return const_cast<Node*>(this)->next(); }
-  Node* prev();
+  Node* prev() {
+    Node* at = prev_;
+    while (at->erased_) at = at->prev_;
+    return at->id_ == kSentinel ? nullptr : at;
+  }
   const Node* prev() const { return const_cast<Node*>(this)->prev(); }
   bool isErased() const { return erased_; }
   // Whether this node stands before `other` in the same graph. O(1).
@@ -151,6 +160,7 @@ class Node {
   friend class NodeLinks;
   friend class detail::GraphBuilder;
   friend class detail::GraphChecker;
+  friend class detail::NameTable;
 
   Node() = default;
   ~Node() = default;
@@ -169,6 +179,7 @@ class Node {
   MetaRef meta_;
   uint64_t order_ = 0;
   uint32_t nameLength_ = 0;
+  uint32_t nameHash_ = 0;
   uint32_t targetLength_ = 0;
   uint32_t numArgs_ = 0;
   uint32_t numKwargs_ = 0;
@@ -185,6 +196,8 @@ class Node {
   uint8_t inputBlock_ = 0;    // size class of the block that holds the edges to the inputs
 
   static constexpr uint32_t kNoEdge = ~uint32_t{0};
+  static constexpr uint32_t kSentinel =
+      ~uint32_t{0};  // id of what stands before the first and after the last node
 };
 
 // Range over the nodes at the other ends of a node's edges; yields Node& or const Node&.
