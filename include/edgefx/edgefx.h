@@ -3,9 +3,12 @@
 // Everything but what brings in tensors: include <edgefx/program/tensor_table.h> to touch weights.
 // clang-format off: the order is that of reading.
 
+#include <edgefx/backend/backend_details.h>
+#include <edgefx/backend/backend_registry.h>
 #include <edgefx/backend/lower_program.h>
 #include <edgefx/backend/op_backend.h>
 #include <edgefx/backend/plugin.h>
+#include <edgefx/backend/to_backend.h>
 #include <edgefx/ir/argument.h>
 #include <edgefx/ir/dead_code.h>
 #include <edgefx/ir/dtype.h>
@@ -23,8 +26,11 @@
 #include <edgefx/manager/constant_value.h>
 #include <edgefx/manager/edge_program_manager.h>
 #include <edgefx/manager/etrecord.h>
+#include <edgefx/partition/partitioner.h>
+#include <edgefx/partition/tags.h>
 #include <edgefx/program/check_program.h>
 #include <edgefx/program/exported_program.h>
+#include <edgefx/program/lowered_module.h>
 #include <edgefx/program/signature.h>
 #include <edgefx/serialization/pt2.h>
 #include <edgefx/support/error.h>

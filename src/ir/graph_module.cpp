@@ -35,6 +35,8 @@ std::unique_ptr<GraphModule> GraphModule::clone() const {
     auto [from, to] = work.back();
     work.pop_back();
     to->metadata = from->metadata;
+    to->delegates_ = from->delegates_;
+    to->delegatesByName_ = from->delegatesByName_;
     to->children_.reserve(from->children_.size());
     for (const Child& child : from->children_) {
       GraphModule& copy =
@@ -60,12 +62,39 @@ GraphModule* GraphModule::findChild(std::string_view path) {
   return at;
 }
 
-GraphModule& GraphModule::addChild(std::string_view name, std::unique_ptr<GraphModule> module) {
+void GraphModule::checkName(std::string_view name) const {
   if (name.empty() || name.find('.') != std::string_view::npos) {
     fail<UsageError>("'{}' cannot name a child module: the name must not be empty nor hold a dot", name);
   }
+  if (byName_.contains(name)) fail<UsageError>("there is a child module '{}' already", name);
+  if (delegatesByName_.contains(name)) fail<UsageError>("there is a delegate '{}' already", name);
+}
+
+const GraphModule::Delegate* GraphModule::findDelegate(std::string_view name) const {
+  auto found = delegatesByName_.find(name);
+  return found == delegatesByName_.end() ? nullptr : &delegates_[found->second];
+}
+
+void GraphModule::addDelegate(Delegate delegate) {
+  checkName(delegate.name);
+  if (delegate.module == nullptr) fail<UsageError>("delegate '{}' is null", delegate.name);
+  delegatesByName_.emplace(delegate.name, delegates_.size());
+  delegates_.push_back(std::move(delegate));
+}
+
+bool GraphModule::removeDelegate(std::string_view name) {
+  auto known = delegatesByName_.find(name);
+  if (known == delegatesByName_.end()) return false;
+  const size_t position = known->second;
+  delegatesByName_.erase(known);
+  delegates_.erase(delegates_.begin() + static_cast<std::ptrdiff_t>(position));
+  for (size_t i = position; i < delegates_.size(); ++i) delegatesByName_.find(delegates_[i].name)->second = i;
+  return true;
+}
+
+GraphModule& GraphModule::addChild(std::string_view name, std::unique_ptr<GraphModule> module) {
+  checkName(name);
   if (module == nullptr) fail<UsageError>("child module '{}' is null", name);
-  if (findChild(name) != nullptr) fail<UsageError>("there is a child module '{}' already", name);
   GraphModule& added = *module;
   children_.push_back({std::string(name), std::move(module)});
   byName_.emplace(name, &added);

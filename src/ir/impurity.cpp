@@ -85,6 +85,13 @@ std::optional<bool> ownImpurity(const Node& node, const GraphModule& owner) {
     case NodeOp::CallFunction:
       break;
   }
+  if (node.target().kind() == TargetKind::HigherOrder && node.target().name() == "executorch_call_delegate") {
+    const Argument* const first = node.findArg(0);
+    const Node* const named = first == nullptr ? nullptr : first->findNode();
+    const GraphModule::Delegate* const delegate =
+        named == nullptr ? nullptr : owner.findDelegate(named->targetText());
+    return delegate != nullptr && delegate->hasEffect;
+  }
   const std::optional<bool> own = ownImpurity(node.target());
   // A call that returns nothing is there for its effect, whatever it calls.
   const bool returnsNothing =

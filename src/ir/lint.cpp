@@ -276,7 +276,8 @@ void GraphChecker::check(const Graph& graph, const GraphModule* owner, std::vect
         const GraphModule* child = owner->findChild(node.targetText());
         if (child != nullptr && child != owner) {
           named.push_back({node.targetText(), child});
-        } else if (!report(&node, fmt::format("target '{}' names no child module", node.targetText()))) {
+        } else if (!(node.isGetAttr() && owner->findDelegate(node.targetText()) != nullptr) &&
+                   !report(&node, fmt::format("target '{}' names no child module", node.targetText()))) {
           return;
         }
       }

@@ -64,7 +64,7 @@ EdgeProgramManager lowerMethods(const EdgeProgramManager& manager,
 ExitCode lower(const Options& options) {
   BackendRegistry registry;
   for (const std::string& plugin : options.plugins) loadPlugin(plugin, registry);
-  const OpBackend& backend = registry.backend(options.backend);
+  const OpBackend& backend = registry.opBackend(options.backend);
 
   Archive archive = loadArchive(options.input);
   const std::vector<bool> chosen = chosenModels(archive, options.methods);

@@ -25,7 +25,8 @@ TEST(Plugin, LoadsALibraryAndRegistersItsBackends) {
   BackendRegistry registry;
   addOne(registry);
   loadPlugin(kConformance, registry);
-  EXPECT_EQ(registry.names(), (std::vector<std::string>{"npu", "retarget", "addconst", "qdq", "broken"}));
+  EXPECT_EQ(registry.opBackendNames(),
+            (std::vector<std::string>{"npu", "retarget", "addconst", "qdq", "broken"}));
 }
 
 TEST(Plugin, LoadedTwiceIsRefusedAndChangesNothing) {
@@ -34,7 +35,7 @@ TEST(Plugin, LoadedTwiceIsRefusedAndChangesNothing) {
   UsageError error = errorOf<UsageError>([&] { loadPlugin(kConformance, registry); });
   EXPECT_CONTAINS(error.what(), "libedgefx_conformance.so");
   EXPECT_CONTAINS(error.what(), "'retarget' is registered already");
-  EXPECT_EQ(registry.names().size(), 4u);
+  EXPECT_EQ(registry.opBackendNames().size(), 4u);
 }
 
 TEST(Plugin, ABareFileNameIsTakenFromTheCurrentFolder) {
@@ -43,7 +44,7 @@ TEST(Plugin, ABareFileNameIsTakenFromTheCurrentFolder) {
   BackendRegistry registry;
   loadPlugin("libedgefx_conformance.so", registry);
   std::filesystem::current_path(before);
-  EXPECT_NE(registry.find("retarget"), nullptr);
+  EXPECT_NE(registry.findOpBackend("retarget"), nullptr);
 }
 
 TEST(Plugin, FilesThatAreNoPluginAreNamed) {
@@ -56,7 +57,7 @@ TEST(Plugin, FilesThatAreNoPluginAreNamed) {
     EXPECT_EQ(error.diagnostics()[0].file, path.string());
     EXPECT_CONTAINS(error.what(), "cannot open the plugin");
   }
-  EXPECT_TRUE(registry.names().empty());
+  EXPECT_TRUE(registry.opBackendNames().empty());
 }
 
 TEST(Plugin, ALibraryWithoutEntryPointIsNamed) {
@@ -76,8 +77,8 @@ TEST(Plugin, AnotherAbiIsRefusedBeforeAnythingElseIsRead) {
   plugin.edgefxVersion = reinterpret_cast<const char*>(1);
   plugin.torchVersion = reinterpret_cast<const char*>(1);
   Error error = errorOf<Error>([&] { detail::admitPlugin(plugin, "libnpu.so", registry); });
-  EXPECT_CONTAINS(error.what(), "file 'libnpu.so': expected a plugin of ABI 1, found ABI 2");
-  EXPECT_TRUE(registry.names().empty());
+  EXPECT_CONTAINS(error.what(), "file 'libnpu.so': expected a plugin of ABI 2, found ABI 3");
+  EXPECT_TRUE(registry.opBackendNames().empty());
 }
 
 TEST(Plugin, AnotherVersionOfTheLibrariesIsRefused) {
@@ -92,7 +93,7 @@ TEST(Plugin, AnotherVersionOfTheLibrariesIsRefused) {
                   "expected a plugin built with LibTorch 1.");
   plugin.torchVersion = nullptr;
   EXPECT_THROW(detail::admitPlugin(plugin, "libnpu.so", registry), Error);
-  EXPECT_TRUE(registry.names().empty());
+  EXPECT_TRUE(registry.opBackendNames().empty());
 }
 
 TEST(Plugin, AnotherPatchOfTheLibrariesIsFine) {
@@ -101,7 +102,7 @@ TEST(Plugin, AnotherPatchOfTheLibrariesIsFine) {
   const std::string sameMinor = std::to_string(kVersionMajor) + '.' + std::to_string(kVersionMinor) + ".999";
   plugin.edgefxVersion = sameMinor.c_str();
   detail::admitPlugin(plugin, "libnpu.so", registry);
-  EXPECT_EQ(registry.names().size(), 1u);
+  EXPECT_EQ(registry.opBackendNames().size(), 1u);
 }
 
 TEST(Plugin, AFailureToRegisterNamesTheLibraryAndRegistersNothing) {
@@ -113,7 +114,7 @@ TEST(Plugin, AFailureToRegisterNamesTheLibraryAndRegistersNothing) {
   Error error = errorOf<Error>([&] { detail::admitPlugin(makePlugin(failing), "libnpu.so", registry); });
   EXPECT_CONTAINS(error.what(), "file 'libnpu.so'");
   EXPECT_CONTAINS(error.what(), "no device found");
-  EXPECT_TRUE(registry.names().empty());
+  EXPECT_TRUE(registry.opBackendNames().empty());
 
   auto throwingNumber = [](BackendRegistry&) { throw 42; };
   EXPECT_THROW(detail::admitPlugin(makePlugin(throwingNumber), "libnpu.so", registry), Error);
@@ -129,7 +130,7 @@ TEST(Plugin, AnErrorOfEdgefxKeepsItsType) {
       errorOf<UsageError>([&] { detail::admitPlugin(makePlugin(failing), "libnpu.so", registry); });
   EXPECT_EQ(error.diagnostics()[0].file, "libnpu.so");
   EXPECT_CONTAINS(error.what(), "'npu' is registered already");
-  EXPECT_TRUE(registry.names().empty());
+  EXPECT_TRUE(registry.opBackendNames().empty());
 }
 
 TEST(Plugin, ANameThatTheHostHasTakenRegistersNothing) {
@@ -141,7 +142,7 @@ TEST(Plugin, ANameThatTheHostHasTakenRegistersNothing) {
     addOne(own);
   };
   EXPECT_THROW(detail::admitPlugin(makePlugin(two), "libnpu.so", registry), UsageError);
-  EXPECT_EQ(registry.names(), (std::vector<std::string>{"npu"}));
+  EXPECT_EQ(registry.opBackendNames(), (std::vector<std::string>{"npu"}));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ inline const OpBackend& conformanceBackend(std::string_view name) {
     loadPlugin(std::filesystem::path(EDGEFX_BINARY_DIR) / "libedgefx_conformance.so", *loaded);
     return loaded;
   }();
-  return registry.backend(name);
+  return registry.opBackend(name);
 }
 
 }  // namespace edgefx::test

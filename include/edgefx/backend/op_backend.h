@@ -26,24 +26,4 @@ class OpBackend {
   virtual ExportedProgram lower(ExportedProgram program, std::string_view methodName) const = 0;
 };
 
-// Backends by name, passed to whoever looks them up: there is no global one.
-class BackendRegistry {
- public:
-  // Throws UsageError for a null backend, an empty name, or a name that is taken.
-  void add(std::unique_ptr<OpBackend> backend);
-  // Takes over every backend of `other`. Throws as add; nothing has changed then.
-  void addAll(BackendRegistry other);
-  // Null if there is none.
-  const OpBackend* find(std::string_view name) const;
-  // Throws UsageError listing the registered names if there is none.
-  const OpBackend& backend(std::string_view name) const;
-  // In order of registration.
-  std::vector<std::string> names() const;
-
- private:
-  void checkAddable(const OpBackend* backend) const;
-
-  std::vector<std::unique_ptr<OpBackend>> backends_;
-};
-
 }  // namespace edgefx

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <edgefx/backend/op_backend.h>
+#include <edgefx/backend/backend_registry.h>
 #include <edgefx/version.h>
 
 #include <torch/version.h>
@@ -14,7 +14,7 @@
 namespace edgefx {
 
 // Raised whenever a plugin built against older headers would break.
-inline constexpr uint32_t kPluginAbi = 1;
+inline constexpr uint32_t kPluginAbi = 2;
 
 // What a plugin's entry point `edgefxPlugin` returns. Make one with makePlugin. The ABI number stays first
 // for ever.
@@ -25,11 +25,12 @@ struct Plugin {
   void (*registerBackends)(BackendRegistry& registry);
 };
 
-// Loads a shared library that was built with edgefx_add_plugin and lets it register its backends. It stays
-// loaded until the process ends, since programs may name its operators. Throws Error naming the library if it
-// cannot be opened, has no entry point, or was built for another ABI or another minor version of edgefx or
-// LibTorch, and UsageError if the name of a backend is taken. What the plugin itself throws reaches the
-// caller, with the library attached, or nested in an Error. `registry` is unchanged in each case.
+// Loads a shared library that was built with edgefx_add_plugin and lets it register its backends and
+// partitioners. It stays loaded until the process ends, since programs may name its operators. Throws Error
+// naming the library if it cannot be opened, has no entry point, or was built for another ABI or another
+// minor version of edgefx or LibTorch, and UsageError if the name of a backend is taken. What the plugin
+// itself throws reaches the caller, with the library attached, or nested in an Error. `registry` is unchanged
+// in each case.
 //
 //   EDGEFX_PLUGIN_EXPORT edgefx::Plugin edgefxPlugin() {
 //     return edgefx::makePlugin([](edgefx::BackendRegistry& registry) {

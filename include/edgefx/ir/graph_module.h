@@ -12,12 +12,21 @@
 
 namespace edgefx {
 
-// A graph and the graph modules that its get_attr and call_module nodes name: the branches of control flow.
+// Compiled parts of a program: see program/lowered_module.h.
+struct LoweredModule;
+
+// A graph and what its get_attr and call_module nodes name: graph modules, which are the branches of control
+// flow, and delegates.
 class GraphModule {
  public:
   struct Child {
     std::string name;
     std::unique_ptr<GraphModule> module;
+  };
+  struct Delegate {
+    std::string name;
+    std::shared_ptr<const LoweredModule> module;
+    bool hasEffect;  // a call of it does more than return values: it must not be erased though nobody uses it
   };
 
   GraphModule();
@@ -26,7 +35,7 @@ class GraphModule {
   GraphModule(GraphModule&&) noexcept;
   GraphModule& operator=(GraphModule&&) noexcept;
 
-  // Deep copy with all nested modules. O(nodes of the whole tree).
+  // Deep copy with all nested modules; delegates are shared. O(nodes of the whole tree).
   std::unique_ptr<GraphModule> clone() const;
 
   Graph& graph() { return *graph_; }
@@ -46,13 +55,27 @@ class GraphModule {
   // Removes the direct children that `test` accepts. Returns their number. O(children).
   size_t removeChildrenIf(const std::function<bool(const Child&)>& test);
 
+  // Direct delegates, in order of being added. Graph modules and delegates share one space of names.
+  const std::vector<Delegate>& delegates() const { return delegates_; }
+  // Null if there is none; valid until a delegate is added or removed. O(log delegates).
+  const Delegate* findDelegate(std::string_view name) const;
+  // Throws UsageError if the module is null, or the name is empty, holds a dot or is taken. See
+  // addLoweredModule, which knows whether there is an effect.
+  void addDelegate(Delegate delegate);
+  // Returns whether there was one. O(delegates).
+  bool removeDelegate(std::string_view name);
+
   // Text entries of the module ("custom"), in order, kept through load and save.
   std::vector<std::pair<std::string, std::string>> metadata;
 
  private:
+  void checkName(std::string_view name) const;
+
   std::unique_ptr<Graph> graph_;
   std::vector<Child> children_;
   std::map<std::string, GraphModule*, std::less<>> byName_;
+  std::vector<Delegate> delegates_;
+  std::map<std::string, size_t, std::less<>> delegatesByName_;  // positions
 };
 
 struct NestedModule {

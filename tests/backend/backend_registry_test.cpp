@@ -1,4 +1,4 @@
-#include <edgefx/backend/op_backend.h>
+#include <edgefx/backend/backend_registry.h>
 #include <edgefx/support/error.h>
 
 #include "backend/test_backends.h"
@@ -18,32 +18,32 @@ TEST(BackendRegistry, FindsByNameInOrderOfRegistration) {
   registry.add(named("zeta"));
   registry.add(named("alpha"));
 
-  EXPECT_EQ(registry.names(), (std::vector<std::string>{"zeta", "alpha"}));
-  ASSERT_NE(registry.find("alpha"), nullptr);
-  EXPECT_EQ(registry.find("alpha")->name(), "alpha");
-  EXPECT_EQ(&registry.backend("zeta"), registry.find("zeta"));
-  EXPECT_EQ(registry.find("beta"), nullptr);
+  EXPECT_EQ(registry.opBackendNames(), (std::vector<std::string>{"zeta", "alpha"}));
+  ASSERT_NE(registry.findOpBackend("alpha"), nullptr);
+  EXPECT_EQ(registry.findOpBackend("alpha")->name(), "alpha");
+  EXPECT_EQ(&registry.opBackend("zeta"), registry.findOpBackend("zeta"));
+  EXPECT_EQ(registry.findOpBackend("beta"), nullptr);
 }
 
 TEST(BackendRegistry, UnknownNameListsTheKnownOnes) {
   BackendRegistry registry;
-  EXPECT_CONTAINS(errorOf<UsageError>([&] { registry.backend("npu"); }).what(), "'npu': none is registered");
+  EXPECT_CONTAINS(errorOf<UsageError>([&] { registry.opBackend("npu"); }).what(), "'npu': none is registered");
   registry.add(named("zeta"));
   registry.add(named("alpha"));
-  EXPECT_CONTAINS(errorOf<UsageError>([&] { registry.backend("npu"); }).what(),
+  EXPECT_CONTAINS(errorOf<UsageError>([&] { registry.opBackend("npu"); }).what(),
                   "'npu'; registered are 'zeta', 'alpha'");
 }
 
 TEST(BackendRegistry, RefusesNullEmptyAndTakenNames) {
   BackendRegistry registry;
   registry.add(named("npu"));
-  const OpBackend* first = registry.find("npu");
-  EXPECT_THROW(registry.add(nullptr), UsageError);
+  const OpBackend* first = registry.findOpBackend("npu");
+  EXPECT_THROW(registry.add(std::unique_ptr<OpBackend>()), UsageError);
   EXPECT_THROW(registry.add(named("")), UsageError);
   EXPECT_CONTAINS(errorOf<UsageError>([&] { registry.add(named("npu")); }).what(),
                   "'npu' is registered already");
-  EXPECT_EQ(registry.names().size(), 1u);
-  EXPECT_EQ(registry.find("npu"), first);
+  EXPECT_EQ(registry.opBackendNames().size(), 1u);
+  EXPECT_EQ(registry.findOpBackend("npu"), first);
 }
 
 TEST(BackendRegistry, TakesOverAllOfAnotherOrNone) {
@@ -53,13 +53,13 @@ TEST(BackendRegistry, TakesOverAllOfAnotherOrNone) {
   clashing.add(named("dsp"));
   clashing.add(named("npu"));
   EXPECT_THROW(registry.addAll(std::move(clashing)), UsageError);
-  EXPECT_EQ(registry.names(), (std::vector<std::string>{"npu"}));
+  EXPECT_EQ(registry.opBackendNames(), (std::vector<std::string>{"npu"}));
 
   BackendRegistry others;
   others.add(named("dsp"));
   others.add(named("gpu"));
   registry.addAll(std::move(others));
-  EXPECT_EQ(registry.names(), (std::vector<std::string>{"npu", "dsp", "gpu"}));
+  EXPECT_EQ(registry.opBackendNames(), (std::vector<std::string>{"npu", "dsp", "gpu"}));
 }
 
 }  // namespace

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <edgefx/program/lowered_module.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace edgefx {
+
+// What a backend made of one partition.
+struct PreprocessResult {
+  SharedBytes processedBytes;
+  DebugHandleMap debugHandleMap{};
+  std::vector<NamedData> namedData{};
+  // Names of the inputs that the payload takes, in order, for backends that know them. They must be the user
+  // inputs of the program they were given, or every call would pass something else.
+  std::optional<std::vector<std::string>> inputs{};
+};
+
+// A backend that compiles parts of programs into delegates.
+class BackendDetails {
+ public:
+  virtual ~BackendDetails() = default;
+
+  // The backend id that delegation specs name. Must not change.
+  virtual std::string_view name() const = 0;
+
+  // Compiles one partition. `program` is a private copy: change it as you like. Its tensors share their
+  // storage with the caller's. What it throws reaches the caller, with backend, method and delegate attached.
+  virtual PreprocessResult preprocess(ExportedProgram program,
+                                      std::span<const CompileSpec> compileSpecs) const = 0;
+
+  struct Partition {
+    ExportedProgram program;
+    std::vector<CompileSpec> compileSpecs;
+  };
+  struct MethodPartitions {
+    std::string method;
+    std::vector<Partition> partitions;  // in the order of the graph, nested graphs after their owner's
+  };
+  // Compiles all partitions of all methods of one manager that go to this backend, for backends that share
+  // something among them. Returns a result for each, in the same arrangement. Calls preprocess for each
+  // unless overridden.
+  virtual std::vector<std::vector<PreprocessResult>> preprocessMethods(
+      std::vector<MethodPartitions> methods) const;
+};
+
+}  // namespace edgefx
