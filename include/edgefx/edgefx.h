@@ -26,9 +26,12 @@
 #include <edgefx/manager/constant_value.h>
 #include <edgefx/manager/edge_program_manager.h>
 #include <edgefx/manager/etrecord.h>
+#include <edgefx/partition/control_flow.h>
 #include <edgefx/partition/partitioner.h>
+#include <edgefx/partition/tag_constants.h>
 #include <edgefx/partition/tags.h>
 #include <edgefx/program/check_program.h>
+#include <edgefx/program/delegated_text.h>
 #include <edgefx/program/exported_program.h>
 #include <edgefx/program/lowered_module.h>
 #include <edgefx/program/signature.h>
