@@ -33,6 +33,7 @@
 #include <edgefx/partition/tag_constants.h>
 #include <edgefx/partition/tags.h>
 #include <edgefx/program/check_program.h>
+#include <edgefx/program/compare_programs.h>
 #include <edgefx/program/delegated_text.h>
 #include <edgefx/program/exported_program.h>
 #include <edgefx/program/lowered_module.h>
