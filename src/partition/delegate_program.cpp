@@ -119,8 +119,11 @@ void StateSplitter::addOutputs(FusedPartition& partition, ExportedProgram& deleg
   ValueMeta::Sequence callValue;
   callValue.isList = true;
   for (const FusedPartition::Output& output : partition.outputs) {
+    // Results of the program are looked at one by one; those of a branch are values like others.
     bool isValue = false;
-    for (const Node& user : std::as_const(*output.getitem).users()) isValue = isValue || !user.isOutput();
+    for (const Node& user : std::as_const(*output.getitem).users()) {
+      isValue = isValue || !user.isOutput() || !partition.ownerPath.empty();
+    }
     static const std::vector<size_t> kNowhere;
     const auto found = results_.find(output.getitem);
     for (size_t position : found == results_.end() ? kNowhere : found->second) {

@@ -3,6 +3,7 @@
 #include <edgefx/ir/node_queries.h>
 
 #include "serialization/byte_text.h"
+#include "serialization/json_writer.h"
 #include "support/fail.h"
 
 #include <array>
@@ -28,6 +29,28 @@ bool isFiller(const Node& node) {
 
 std::string edgeRecordName(std::string_view model) {
   return fmt::format("data/edgefx/{}.json", model);
+}
+
+std::string edgeRecord(const ExportedProgram& program) {
+  JsonWriter json;
+  json.beginObject();
+  json.key("dialect");
+  json.string("EDGE");
+  bool hasAten = false;
+  for (const ConstNestedModule& nested : namedModules(program.graphModule())) {
+    for (const Node& node : nested.module->graph().nodes()) {
+      if (!node.isCall() || node.target().kind() != TargetKind::Operator) continue;
+      if (!hasAten) {
+        json.key("aten_nodes");
+        json.beginArray();
+        hasAten = true;
+      }
+      json.string(fmt::format("{}:{}", nested.path, node.name()));
+    }
+  }
+  if (hasAten) json.endArray();
+  json.endObject();
+  return json.take();
 }
 
 void readEdgeRecord(JsonValue value, std::string_view record, ExportedProgram& program) {

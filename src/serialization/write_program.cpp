@@ -341,26 +341,4 @@ void writeProgram(JsonWriter& json, const ExportedProgram& program) {
   ProgramWriter(json, program).write();
 }
 
-std::string edgeRecord(const ExportedProgram& program) {
-  JsonWriter json;
-  json.beginObject();
-  json.key("dialect");
-  json.string("EDGE");
-  bool hasAten = false;
-  for (const ConstNestedModule& nested : namedModules(program.graphModule())) {
-    for (const Node& node : nested.module->graph().nodes()) {
-      if (!node.isCall() || node.target().kind() != TargetKind::Operator) continue;
-      if (!hasAten) {
-        json.key("aten_nodes");
-        json.beginArray();
-        hasAten = true;
-      }
-      json.string(fmt::format("{}:{}", nested.path, node.name()));
-    }
-  }
-  if (hasAten) json.endArray();
-  json.endObject();
-  return json.take();
-}
-
 }  // namespace edgefx::detail

@@ -12,8 +12,4 @@ namespace edgefx::detail {
 // record. Throws UnsupportedError for what the schema cannot hold.
 void writeProgram(JsonWriter& json, const ExportedProgram& program);
 
-// The text of edgefx's own record about an edge program: {"dialect": "EDGE"}, with a member "aten_nodes" if
-// some of its operators are not edge operators, a list of "<dotted path of the graph module>:<node>".
-std::string edgeRecord(const ExportedProgram& program);
-
 }  // namespace edgefx::detail
