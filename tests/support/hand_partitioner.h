@@ -1,9 +1,7 @@
 #pragma once
 
-#include <edgefx/backend/backend_registry.h>
 #include <edgefx/partition/partitioner.h>
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,7 +17,7 @@ class HandPartitioner final : public Partitioner {
     bool writtenBuffers = false;                                  // tagMutatedBuffers
     bool getitems = false;                                        // closeOverGetitems
     bool branches = false;                                        // tagBranches
-    std::vector<std::pair<std::string, std::string>> backends{};  // of tags; "BackendHand" if not given
+    std::vector<std::pair<std::string, std::string>> backends{};  // of tags; "BackendA" if not given
   };
   // Tag and names of its nodes; "true_graph_0.true_graph_0/mul" for the node %mul of a nested graph. Tags
   // keep their order. "*" stands for every call of the top level.
@@ -36,11 +34,5 @@ class HandPartitioner final : public Partitioner {
   Wanted wanted_;
   Options options_;
 };
-
-// A backend whose payload is the text of the graph, nested graphs included.
-std::unique_ptr<BackendDetails> makeTextBackend(std::string name);
-
-// Text backends "BackendHand", "BackendOther".
-const BackendRegistry& handRegistry();
 
 }  // namespace edgefx::test
