@@ -1,6 +1,8 @@
 #include <edgefx/partition/tag_constants.h>
 #include <edgefx/program/signature.h>
 
+#include "partition/memory_use.h"
+
 #include <fmt/format.h>
 
 #include <map>
@@ -16,7 +18,8 @@ bool isStored(InputKind kind) {
   return kind == InputKind::Parameter || kind == InputKind::Buffer || kind == InputKind::ConstantTensor;
 }
 
-// What the program writes, by the stored tensor's name; one name may be that of a buffer or of a parameter.
+// What the program writes, in place or as the signature says, by the stored tensor's name: one name may be
+// that of a buffer or of a parameter.
 class Mutations {
  public:
   explicit Mutations(const ExportedProgram& program) {
@@ -27,10 +30,11 @@ class Mutations {
     }
   }
 
-  bool writes(const InputSpec& input) const {
+  bool writes(const Node& node, const InputSpec& input) const {
     if (!input.target) return false;
-    return input.kind == InputKind::Parameter ? parameters_.contains(*input.target)
-                                              : buffers_.contains(*input.target);
+    const bool isResult = input.kind == InputKind::Parameter ? parameters_.contains(*input.target)
+                                                             : buffers_.contains(*input.target);
+    return isResult || detail::memoryUse(node).isWritten;
   }
   // The results that are new values of the buffer.
   const std::vector<const OutputSpec*>& newValues(const InputSpec& buffer) const {
@@ -57,7 +61,7 @@ void forEachStored(const ExportedProgram& program, Visit&& visit) {
 template <typename Visit>
 void forEachWrittenBuffer(const ExportedProgram& program, const Mutations& mutations, Visit&& visit) {
   forEachStored(program, [&](const Node& node, const InputSpec& spec) {
-    if (spec.kind == InputKind::Buffer && mutations.writes(spec)) visit(node, spec);
+    if (spec.kind == InputKind::Buffer && mutations.writes(node, spec)) visit(node, spec);
   });
 }
 
@@ -76,7 +80,7 @@ class BufferTag {
   explicit BufferTag(const Tags& tags) : tags_(tags) {}
 
   void addReaders(const Node& buffer) {
-    for (const Node& user : buffer.users()) add(user, "reads it");
+    for (const Node* user : detail::memoryUse(buffer).users) add(*user, "reads it");
   }
   void addNewValue(const Node* producer, std::string_view name) {
     if (producer == nullptr || !producer->isCall()) {
@@ -116,7 +120,7 @@ class BufferTag {
 void tagConstantData(const ExportedProgram& program, Tags& tags) {
   const Mutations mutations(program);
   forEachStored(program, [&](const Node& node, const InputSpec& spec) {
-    if (mutations.writes(spec)) return;
+    if (mutations.writes(node, spec)) return;
     const std::string_view tag = smallestTagOfUsers(node, tags);
     if (!tag.empty()) tags.tag(node, tag);
   });
@@ -155,7 +159,7 @@ void tagMutatedBuffers(const ExportedProgram& program, Tags& tags) {
 void tagUnusedConstants(const ExportedProgram& program, Tags& tags, std::string_view tag) {
   const Mutations mutations(program);
   forEachStored(program, [&](const Node& node, const InputSpec& spec) {
-    if (node.numUsers() == 0 && !mutations.writes(spec) && !tags.isTagged(node)) tags.tag(node, tag);
+    if (node.numUsers() == 0 && !mutations.writes(node, spec) && !tags.isTagged(node)) tags.tag(node, tag);
   });
 }
 

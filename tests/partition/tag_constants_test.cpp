@@ -246,6 +246,46 @@ TEST(TagMutatedBuffers, WrittenParametersStay) {
   EXPECT_TRUE(placeholderTags(program, tags).empty());
 }
 
+// k.select(0, 0).add_(x), then k * x: the write goes through a view.
+TEST(TagMutatedBuffers, WritesInPlaceCount) {
+  ProgramBuilder builder;
+  Node& k = builder.buffer("k", sampleTensor({2, 2}));
+  Node& x = builder.userInput("x", tensorValue({2}));
+  Node& select = builder.call("aten.select.int", {k, 0, 0}, tensorValue({2}));
+  Node& add = builder.call("aten.add_.Tensor", {select, x}, tensorValue({2}));
+  Node& mul = builder.call("aten.mul.Tensor", {k, x}, tensorValue({2, 2}));
+  builder.userOutput(mul);
+  const ExportedProgram program = builder.finish();
+  Tags tags;
+  for (const Node* node : {&select, &add}) tags.tag(*node, "t0");
+  tagConstantData(program, tags);
+  tagMutatedBuffers(program, tags);
+  EXPECT_TRUE(placeholderTags(program, tags).empty());
+  tags.tag(mul, "t0");
+  tags.untag(add);
+  tagConstantData(program, tags);
+  tagMutatedBuffers(program, tags);
+  EXPECT_TRUE(placeholderTags(program, tags).empty());
+  tags.tag(add, "t0");
+  tagConstantData(program, tags);
+  EXPECT_TRUE(placeholderTags(program, tags).empty());
+  tagMutatedBuffers(program, tags);
+  EXPECT_EQ(placeholderTags(program, tags), (NodeTags{{"b_k", "t0"}}));
+}
+
+TEST(TagConstantData, ViewsThatNobodyWritesAreFine) {
+  ProgramBuilder builder;
+  Node& w = builder.parameter("w", sampleTensor({2, 2}));
+  Node& x = builder.userInput("x", tensorValue({2, 2}));
+  Node& permute = builder.call("aten.permute.default", {w, {1, 0}}, tensorValue({2, 2}));
+  builder.userOutput(builder.call("aten.mm.default", {x, permute}, tensorValue({2, 2})));
+  const ExportedProgram program = builder.finish();
+  Tags tags;
+  tags.tag(permute, "t0");
+  tagConstantData(program, tags);
+  EXPECT_EQ(placeholderTags(program, tags), (NodeTags{{"p_w", "t0"}}));
+}
+
 TEST(TagUnusedConstants, TakesWhatNobodyReads) {
   ProgramBuilder builder;
   Node& w = builder.parameter("w", sampleTensor({2}));

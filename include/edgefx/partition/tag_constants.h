@@ -12,7 +12,7 @@ namespace edgefx {
 // Whatever the program writes keeps its tag or none: see tagMutatedBuffers. O(nodes + uses + specs).
 void tagConstantData(const ExportedProgram& program, Tags& tags);
 
-// Tags the buffers that the program writes, if all that concerns a buffer has one tag: every reader, and the
+// Tags the buffers that the program writes, in place too, if all that concerns a buffer has one tag: every reader, and the
 // call that makes its new value, however far from the readers that is. Such a buffer belongs to the delegate
 // alone. Others stay in the program, for a copy would miss the writes, and tags.reasonOf says why.
 // O(nodes + uses + specs).
