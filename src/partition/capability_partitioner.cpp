@@ -17,13 +17,29 @@ namespace {
 
 constexpr uint32_t kNone = PartitionAssignment::kNone;
 
-// 1 at the ids of the nodes to divide.
-std::vector<uint8_t> claimNodes(const Graph& graph, const OperatorSupport& support) {
-  std::vector<uint8_t> claimed(graph.idBound());
+// The nodes to divide.
+struct ClaimedNodes {
+  struct Entry {
+    const Node* node;
+    uint32_t id;  // of the node, which would have to be fetched from memory once more
+  };
+  std::vector<uint8_t> isClaimed;  // by node id
+  std::vector<Entry> nodes;        // in graph order
+  std::vector<const Node*> getitems;
+};
+
+ClaimedNodes claimNodes(const Graph& graph, const OperatorSupport& support) {
+  ClaimedNodes claimed;
+  claimed.isClaimed.resize(graph.idBound());
   for (const Node& node : graph.nodes()) {
     if (node.isPlaceholder() || node.isOutput()) continue;
     const Node* producer = producerOf(node);
-    claimed[node.id()] = producer != nullptr ? claimed[producer->id()] : support.supports(node);
+    const bool isClaimed =
+        producer != nullptr ? claimed.isClaimed[producer->id()] != 0 : support.supports(node);
+    if (!isClaimed) continue;
+    claimed.isClaimed[node.id()] = 1;
+    claimed.nodes.push_back({&node, node.id()});
+    if (producer != nullptr) claimed.getitems.push_back(&node);
   }
   return claimed;
 }
@@ -71,13 +87,14 @@ struct Move {
 
 // Puts every getitem into the partition of its producer. No cycle comes of it: the producer is its only
 // input.
-std::vector<Move> followProducers(const Graph& graph, PartitionAssignment& assignment) {
+std::vector<Move> followProducers(const Graph& graph, const ClaimedNodes& claimed,
+                                  PartitionAssignment& assignment) {
   std::vector<Move> moves;
   std::vector<uint32_t>& partitionOf = assignment.partitionOf;
   std::vector<uint32_t> rounds;  // in which a getitem moved, 0 for none
-  for (const Node& node : graph.nodes()) {
+  for (const Node* getitem : claimed.getitems) {
+    const Node& node = *getitem;
     const Node* producer = producerOf(node);
-    if (producer == nullptr || partitionOf[node.id()] == kNone) continue;
     const uint32_t producerRound = rounds.empty() ? 0 : rounds[producer->id()];
     if (producerRound == 0 && partitionOf[producer->id()] == partitionOf[node.id()]) continue;
     if (rounds.empty()) rounds.resize(graph.idBound());
@@ -101,23 +118,21 @@ std::vector<Move> followProducers(const Graph& graph, PartitionAssignment& assig
   return moves;
 }
 
-std::vector<ProposedPartition> listNodes(const Graph& graph, const PartitionAssignment& assignment,
+std::vector<ProposedPartition> listNodes(const Graph& graph, const ClaimedNodes& claimed,
+                                         const PartitionAssignment& assignment,
                                          const std::vector<Move>& moves) {
   std::vector<ProposedPartition> partitions(assignment.ids.size());
   std::vector<uint32_t> sizes(assignment.ids.size());
-  for (uint32_t partition : assignment.partitionOf) {
-    if (partition != kNone) ++sizes[partition];
-  }
+  for (const ClaimedNodes::Entry& entry : claimed.nodes) ++sizes[assignment.partitionOf[entry.id]];
   for (size_t i = 0; i < partitions.size(); ++i) {
     partitions[i].id = assignment.ids[i];
     partitions[i].nodes.reserve(sizes[i]);
   }
   std::vector<uint8_t> isMoved(moves.empty() ? 0 : graph.idBound());
   for (const Move& move : moves) isMoved[move.node->id()] = 1;
-  for (const Node& node : graph.nodes()) {
-    const uint32_t partition = assignment.partitionOf[node.id()];
-    if (partition == kNone || (!isMoved.empty() && isMoved[node.id()] != 0)) continue;
-    partitions[partition].nodes.push_back(&node);
+  for (const ClaimedNodes::Entry& entry : claimed.nodes) {
+    if (!isMoved.empty() && isMoved[entry.id] != 0) continue;
+    partitions[assignment.partitionOf[entry.id]].nodes.push_back(entry.node);
   }
   for (const Move& move : moves)
     partitions[assignment.partitionOf[move.node->id()]].nodes.push_back(move.node);
@@ -164,11 +179,12 @@ struct Bookend {
 
 std::vector<ProposedPartition> proposePartitions(const Graph& graph, const OperatorSupport& support,
                                                  const CapabilityOptions& options) {
-  const std::vector<uint8_t> claimed = claimNodes(graph, support);
-  PartitionAssignment assignment =
-      options.skipHorizontalFusion ? detail::assignToUsers(graph, claimed) : assignByLevel(graph, claimed);
-  const std::vector<Move> moves = followProducers(graph, assignment);
-  std::vector<ProposedPartition> partitions = listNodes(graph, assignment, moves);
+  const ClaimedNodes claimed = claimNodes(graph, support);
+  PartitionAssignment assignment = options.skipHorizontalFusion
+                                       ? detail::assignToUsers(graph, claimed.isClaimed)
+                                       : assignByLevel(graph, claimed.isClaimed);
+  const std::vector<Move> moves = followProducers(graph, claimed, assignment);
+  std::vector<ProposedPartition> partitions = listNodes(graph, claimed, assignment, moves);
   const OperatorList nonCompute(options.nonComputeOps), alone(options.allowedSingleNodePartitionOps);
   std::erase_if(partitions, [&](const ProposedPartition& partition) {
     return partition.nodes.empty() ||

@@ -58,23 +58,23 @@ class NegatedRule final : public Rule {
   OperatorSupport negated_;
 };
 
-std::string calleeOf(const Node& node) {
-  if (node.isCall()) return fmt::format("it calls {}", node.target().fxText());
+std::string whatItIs(const Node& node) {
+  if (node.isCall()) return fmt::format("it calls {}", node.target().name());
   return fmt::format("it is a {} node", name(node.op()));
 }
 
 class AnyCallRule final : public Rule {
  public:
   bool accepts(const Node& node) const override { return node.isCall(); }
-  std::string refusal(const Node& node) const override { return calleeOf(node); }
+  std::string refusal(const Node& node) const override { return whatItIs(node); }
   std::string condition() const override { return "it calls a function"; }
 };
 
 class TargetRule final : public Rule {
  public:
-  TargetRule(const std::vector<Target>& targets, bool bothDialects) {
+  TargetRule(const std::vector<Target>& targets, bool bothDialects) : bothDialects_(bothDialects) {
     for (Target target : targets) {
-      texts_.emplace_back(target.name());
+      texts_.emplace_back(bothDialects ? target.name() : target.fxText());
       keys_.push_back(keyOf(bothDialects ? target.toAten() : target));
       if (bothDialects) keys_.push_back(keyOf(target.toEdge()));
     }
@@ -84,7 +84,10 @@ class TargetRule final : public Rule {
     return node.isCall() &&
            std::binary_search(keys_.begin(), keys_.end(), keyOf(node.target()), std::less<>());
   }
-  std::string refusal(const Node& node) const override { return calleeOf(node); }
+  std::string refusal(const Node& node) const override {
+    if (!bothDialects_ && node.isCall()) return fmt::format("it calls {}", node.target().fxText());
+    return whatItIs(node);
+  }
   std::string condition() const override {
     return fmt::format("it calls {}{}", texts_.size() > 1 ? "one of " : "", fmt::join(texts_, ", "));
   }
@@ -95,6 +98,7 @@ class TargetRule final : public Rule {
 
   std::vector<std::string> texts_;
   std::vector<const char*> keys_;
+  bool bothDialects_;
 };
 
 class DtypeRule final : public Rule {

@@ -12,19 +12,19 @@ namespace edgefx {
 namespace {
 
 // Supported, and a getitem exactly when its producer is.
-bool isClaimed(const OperatorSupport& support, const Node& node) {
+bool isClaimedWithProducer(const OperatorSupport& support, const Node& node) {
   const Node* at = &node;
   while (at->isCall("operator.getitem")) at = &at->arg(0).asNode();
   return support.supports(*at);
 }
 
-std::vector<std::vector<const Node*>> nodesOf(const std::vector<ProposedPartition>& partitions) {
+std::vector<std::vector<const Node*>> setsOf(const std::vector<ProposedPartition>& partitions) {
   std::vector<std::vector<const Node*>> sets;
   for (const ProposedPartition& partition : partitions) sets.push_back(partition.nodes);
   return sets;
 }
 
-test::RandomShape shapeOf(uint64_t seed) {
+test::RandomShape randomShape(uint64_t seed) {
   std::mt19937_64 draw(seed * 7919 + 13);
   test::RandomShape shape;
   shape.calls = static_cast<uint32_t>(2 + draw() % 58);
@@ -35,18 +35,18 @@ test::RandomShape shapeOf(uint64_t seed) {
   return shape;
 }
 
-constexpr uint64_t kGraphs = 800;
+constexpr uint64_t kRandomGraphs = 800;
 
-// Compares kGraphs graphs; returns how many of them the reference divides without a cycle.
+// Compares kRandomGraphs graphs; returns how many of them the reference divides without a cycle.
 size_t compareWithLiteral(const CapabilityOptions& options) {
   const OperatorSupport support = test::randomSupport();
   size_t sound = 0;
-  for (uint64_t seed = 0; seed < kGraphs; ++seed) {
-    const std::unique_ptr<Graph> graph = test::randomGraph(seed, shapeOf(seed));
+  for (uint64_t seed = 0; seed < kRandomGraphs; ++seed) {
+    const std::unique_ptr<Graph> graph = test::randomGraph(seed, randomShape(seed));
     const std::vector<ProposedPartition> ours = proposePartitions(*graph, support, options);
-    EXPECT_FALSE(test::makesCycle(*graph, nodesOf(ours))) << fxText(*graph);
+    EXPECT_FALSE(test::makesCycle(*graph, setsOf(ours))) << fxText(*graph);
     const test::LiteralProposal theirs = test::proposeLiterally(
-        *graph, [&](const Node& node) { return isClaimed(support, node); }, options);
+        *graph, [&](const Node& node) { return isClaimedWithProducer(support, node); }, options);
     if (theirs.madeCycle) continue;
     ++sound;
     EXPECT_EQ(test::textOf(ours), test::textOf(theirs.partitions)) << "seed " << seed << "\n"
@@ -57,40 +57,40 @@ size_t compareWithLiteral(const CapabilityOptions& options) {
 }
 
 TEST(CapabilityRandom, EqualsTheReference) {
-  EXPECT_EQ(compareWithLiteral({.allowsSingleNodePartition = true}), kGraphs);
+  EXPECT_EQ(compareWithLiteral({.allowsSingleNodePartition = true}), kRandomGraphs);
 }
 
 TEST(CapabilityRandom, EqualsTheReferenceWithoutSingleNodes) {
-  EXPECT_EQ(compareWithLiteral({}), kGraphs);
+  EXPECT_EQ(compareWithLiteral({}), kRandomGraphs);
 }
 
 TEST(CapabilityRandom, EqualsTheReferenceWithNonComputeOps) {
-  EXPECT_EQ(compareWithLiteral({.nonComputeOps = {"aten.relu.default", "aten.add.Tensor"}}), kGraphs);
+  EXPECT_EQ(compareWithLiteral({.nonComputeOps = {"aten.relu.default", "aten.add.Tensor"}}), kRandomGraphs);
 }
 
 TEST(CapabilityRandom, EqualsTheReferenceWithOpsThatMayStandAlone) {
   EXPECT_EQ(compareWithLiteral({.nonComputeOps = {"aten.relu.default"},
                                 .allowedSingleNodePartitionOps = {"aten.mul.Tensor"}}),
-            kGraphs);
+            kRandomGraphs);
 }
 
 // The reference does not look at the other nodes of a user's partition, and forgets what reaches a partition
 // whose id changes, so that it closes cycles now and then.
 TEST(CapabilityRandom, EqualsTheReferenceWithoutHorizontalFusion) {
   EXPECT_GT(compareWithLiteral({.allowsSingleNodePartition = true, .skipHorizontalFusion = true}),
-            kGraphs * 9 / 10);
+            kRandomGraphs * 9 / 10);
   EXPECT_GT(compareWithLiteral({.nonComputeOps = {"aten.relu.default"},
                                 .allowedSingleNodePartitionOps = {"aten.mul.Tensor"},
                                 .skipHorizontalFusion = true}),
-            kGraphs * 9 / 10);
+            kRandomGraphs * 9 / 10);
 }
 
 TEST(CapabilityRandom, RemovesBookendsAsTheReference) {
   const OperatorSupport support = test::randomSupport();
   const std::vector<Target> nonCompute{"aten.relu.default", "aten.add.Tensor"};
   size_t removed = 0;
-  for (uint64_t seed = 0; seed < kGraphs; ++seed) {
-    const std::unique_ptr<Graph> graph = test::randomGraph(seed, shapeOf(seed));
+  for (uint64_t seed = 0; seed < kRandomGraphs; ++seed) {
+    const std::unique_ptr<Graph> graph = test::randomGraph(seed, randomShape(seed));
     std::vector<ProposedPartition> ours =
         proposePartitions(*graph, support, {.allowsSingleNodePartition = true});
     std::vector<ProposedPartition> theirs = ours;
@@ -98,17 +98,17 @@ TEST(CapabilityRandom, RemovesBookendsAsTheReference) {
     removeBookendNonComputeOps(ours, nonCompute);
     test::removeBookendsLiterally(theirs, nonCompute);
     ASSERT_EQ(test::textOf(ours), test::textOf(theirs)) << fxText(*graph);
-    EXPECT_FALSE(test::makesCycle(*graph, nodesOf(ours))) << fxText(*graph);
+    EXPECT_FALSE(test::makesCycle(*graph, setsOf(ours))) << fxText(*graph);
     removed += before != test::textOf(ours);
   }
-  EXPECT_GT(removed, kGraphs / 4);
+  EXPECT_GT(removed, kRandomGraphs / 4);
 }
 
 // Any sets at all, many of them far from convex.
 TEST(CapabilityRandom, SplitsRandomSetsIntoConvexOnes) {
   size_t split = 0, kept = 0;
-  for (uint64_t seed = 0; seed < kGraphs; ++seed) {
-    const std::unique_ptr<Graph> graph = test::randomGraph(seed, shapeOf(seed));
+  for (uint64_t seed = 0; seed < kRandomGraphs; ++seed) {
+    const std::unique_ptr<Graph> graph = test::randomGraph(seed, randomShape(seed));
     std::mt19937_64 draw(seed);
     std::vector<std::vector<const Node*>> sets(1 + draw() % 4);
     const uint64_t share = 1 + draw() % 10;
@@ -132,8 +132,8 @@ TEST(CapabilityRandom, SplitsRandomSetsIntoConvexOnes) {
     EXPECT_EQ(before, after);
     if (testing::Test::HasFailure()) break;
   }
-  EXPECT_GT(split, kGraphs / 4);
-  EXPECT_GT(kept, kGraphs / 10);
+  EXPECT_GT(split, kRandomGraphs / 4);
+  EXPECT_GT(kept, kRandomGraphs / 10);
 }
 
 }  // namespace
