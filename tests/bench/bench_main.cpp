@@ -102,6 +102,7 @@ bool printTable(const Options& options) {
   addGraphRows(options, table);
   addFileRows(options, table);
   addWeightRows(options, table);
+  addDelegationRows(options, table);
   addGrowthRows(options, table);
   return table.print();
 }
