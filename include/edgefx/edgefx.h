@@ -26,6 +26,8 @@
 #include <edgefx/manager/constant_value.h>
 #include <edgefx/manager/edge_program_manager.h>
 #include <edgefx/manager/etrecord.h>
+#include <edgefx/partition/capability_partitioner.h>
+#include <edgefx/partition/operator_support.h>
 #include <edgefx/partition/partitioner.h>
 #include <edgefx/partition/tags.h>
 #include <edgefx/program/check_program.h>

@@ -178,6 +178,40 @@ ExportedProgram makeHeavyProgram(size_t mib) {
   return builder.finish();
 }
 
+std::unique_ptr<Graph> makeRegions(size_t nodes, size_t partitions) {
+  if (partitions == 0 || nodes % partitions != 0 || nodes / partitions < 2)
+    throw std::invalid_argument("the regions must be of equal length, and longer than one call");
+  auto graph = std::make_unique<Graph>();
+  Draw draw;
+  std::vector<Node*> made{&graph->placeholder("x")};
+  made.reserve(nodes + 1);
+  for (size_t i = 0; i < nodes; ++i) {
+    Node& last = *made.back();
+    Node& other = *made[made.size() - 1 - draw.below(std::min<size_t>(made.size(), 8))];
+    if (i % (nodes / partitions) == 0) {
+      made.push_back(&graph->call("aten.sin.default", {last}));
+    } else {
+      made.push_back(&graph->call(i % 2 == 0 ? "aten.add.Tensor" : "aten.mul.Tensor", {last, other}));
+    }
+  }
+  graph->output(Arg::tuple({*made.back()}));
+  return graph;
+}
+
+std::unique_ptr<Graph> makeChain(size_t nodes) {
+  auto graph = std::make_unique<Graph>();
+  Node* last = &graph->placeholder("x");
+  for (size_t i = 0; i < nodes; ++i) last = &graph->call("aten.relu.default", {*last});
+  graph->output(Arg::tuple({*last}));
+  return graph;
+}
+
+OperatorSupport regionSupport() {
+  return support::operators({"aten.add.Tensor", "aten.mul.Tensor", "aten.sub.Tensor", "aten.mm.default",
+                             "aten.addmm.default", "aten.relu.default"}) &&
+         support::notDelegated();
+}
+
 std::shared_ptr<torch::jit::Graph> makePeer(size_t nodes) {
   auto graph = std::make_shared<torch::jit::Graph>();
   torch::jit::Value* before = graph->addInput("x");

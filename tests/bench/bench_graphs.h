@@ -2,6 +2,7 @@
 
 #include <edgefx/backend/backend_details.h>
 #include <edgefx/backend/op_backend.h>
+#include <edgefx/partition/operator_support.h>
 #include <edgefx/partition/partitioner.h>
 #include <edgefx/program/exported_program.h>
 
@@ -32,6 +33,16 @@ ExportedProgram makeProgram(size_t nodes, size_t weights = kFewWeights, size_t r
 // A program of few nodes with `mib` MiB of weights in 16 tensors. They read as zeros and take no memory until
 // written.
 ExportedProgram makeHeavyProgram(size_t mib);
+
+// A graph of `nodes` calls, which regionSupport divides into exactly `partitions` partitions: as many regions
+// of equal length, each of supported calls of the value before and of one a little way up, after one call
+// that is not supported. `partitions` must divide `nodes`.
+std::unique_ptr<Graph> makeRegions(size_t nodes, size_t partitions);
+
+// `nodes` supported calls, each of the one before.
+std::unique_ptr<Graph> makeChain(size_t nodes);
+
+OperatorSupport regionSupport();
 
 // A chain of `nodes` aten::add, each of the two values before it.
 std::shared_ptr<torch::jit::Graph> makePeer(size_t nodes);

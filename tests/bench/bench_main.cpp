@@ -100,6 +100,7 @@ bool printTable(const Options& options) {
   Table table;
   addMemoryRows(options, table);
   addGraphRows(options, table);
+  addPartitionRows(options, table);
   addFileRows(options, table);
   addWeightRows(options, table);
   addDelegationRows(options, table);

@@ -9,6 +9,8 @@ namespace edgefx::bench {
 void addGraphRows(const Options& options, Table& table);
 // 2 bytes a node.
 void addMemoryRows(const Options& options, Table& table);
+// 6 capability partitioner over regions, 6b over one chain, 12b growth exponents of both.
+void addPartitionRows(const Options& options, Table& table);
 // 3 load, 3c peak memory of a load, 5 save; synthetic programs, and for 3 the largest of the test corpus.
 void addFileRows(const Options& options, Table& table);
 // 4 load and 5b save with many weights.

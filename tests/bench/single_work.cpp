@@ -4,6 +4,7 @@
 #include <edgefx/ir/fx_text.h>
 #include <edgefx/ir/lint.h>
 #include <edgefx/manager/edge_program_manager.h>
+#include <edgefx/partition/capability_partitioner.h>
 #include <edgefx/program/check_program.h>
 #include <edgefx/serialization/pt2.h>
 
@@ -14,6 +15,7 @@
 #include <simdjson.h>
 #include <torch/csrc/jit/ir/ir.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -43,13 +45,16 @@ std::string jsonOf(const ExportedProgram& program) {
 class Bench {
  public:
   explicit Bench(const SingleWork& options)
-      : program_(makeProgram(options.nodes, options.weights)), peer_(makePeer(options.nodes)) {}
+      : nodes_(options.nodes),
+        program_(makeProgram(options.nodes, options.weights)),
+        peer_(makePeer(options.nodes)) {}
 
   std::function<void()> prepare(const std::string& work) {
     bytes_ = 0;
     programs_.reserve(programs_.size() + kMostTurns);
     managers_.reserve(managers_.size() + kMostTurns);
     texts_.reserve(texts_.size() + kMostTurns);
+    partitions_.reserve(partitions_.size() + kMostTurns);
     if (work == "clone") return [this] { programs_.push_back(program_.clone()); };
     if (work == "lint") return [this] { findings_ += lint(program_.graphModule()).size(); };
     if (work == "signature") return [this] { findings_ += checkSignature(program_).size(); };
@@ -80,6 +85,14 @@ class Bench {
       bytes_ = peer_->toString(false).size();
       return [this] { texts_.push_back(peer_->toString(false)); };
     }
+    if (work == "regions" || work == "chain") {
+      constexpr size_t kRegion = 20;
+      const size_t regions = std::max<size_t>(nodes_ / kRegion, 1);
+      graphs_.push_back(work == "chain" ? makeChain(nodes_) : makeRegions(regions * kRegion, regions));
+      return [this, graph = graphs_.back().get(), support = regionSupport()] {
+        partitions_.push_back(proposePartitions(*graph, support));
+      };
+    }
     if (work == "destroy") {
       for (int i = 0; i < kMostTurns; ++i) doomed_.push_back(program_.clone());
       return [this] { doomed_.pop_back(); };
@@ -101,6 +114,7 @@ class Bench {
   bool isSound() const { return findings_ == 0; }
 
  private:
+  size_t nodes_;
   ExportedProgram program_;
   std::shared_ptr<torch::jit::Graph> peer_;
   std::vector<std::shared_ptr<torch::jit::Graph>> peers_;
@@ -112,6 +126,8 @@ class Bench {
   std::vector<ExportedProgram> programs_, doomed_;
   std::vector<EdgeProgramManager> managers_;
   std::vector<std::string> texts_;
+  std::vector<std::unique_ptr<Graph>> graphs_;
+  std::vector<std::vector<ProposedPartition>> partitions_;
   size_t bytes_ = 0, findings_ = 0;
 };
 
