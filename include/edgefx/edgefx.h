@@ -26,12 +26,17 @@
 #include <edgefx/manager/constant_value.h>
 #include <edgefx/manager/edge_program_manager.h>
 #include <edgefx/manager/etrecord.h>
+#include <edgefx/partition/aoti_partitioner.h>
 #include <edgefx/partition/capability_partitioner.h>
+#include <edgefx/partition/control_flow.h>
 #include <edgefx/partition/operator_support.h>
+#include <edgefx/partition/partition_by_support.h>
 #include <edgefx/partition/partitioner.h>
+#include <edgefx/partition/tag_constants.h>
 #include <edgefx/partition/tags.h>
 #include <edgefx/program/check_program.h>
 #include <edgefx/program/compare_programs.h>
+#include <edgefx/program/delegated_text.h>
 #include <edgefx/program/exported_program.h>
 #include <edgefx/program/lowered_module.h>
 #include <edgefx/program/signature.h>

@@ -1,6 +1,7 @@
 #include <edgefx/backend/plugin.h>
 
 #include "backends.h"
+#include "partitioners.h"
 
 EDGEFX_PLUGIN_EXPORT edgefx::Plugin edgefxPlugin() {
   return edgefx::makePlugin([](edgefx::BackendRegistry& registry) {
@@ -8,5 +9,6 @@ EDGEFX_PLUGIN_EXPORT edgefx::Plugin edgefxPlugin() {
     registry.add(edgefx::conformance::makeAddconst());
     registry.add(edgefx::conformance::makeQdq());
     registry.add(edgefx::conformance::makeBroken());
+    edgefx::conformance::registerPartitioners(registry);
   });
 }

@@ -1,0 +1,60 @@
+#include "partition/memory_use.h"
+
+#include <edgefx/ir/node_queries.h>
+#include <edgefx/ir/operators.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace edgefx::detail {
+namespace {
+
+bool holds(const Argument& argument, const Node& node) {
+  if (argument.findNode() == &node) return true;
+  return std::ranges::any_of(argument.items(),
+                             [&](const Argument& item) { return item.findNode() == &node; });
+}
+
+struct CallUse {
+  bool isWritten = false;
+  bool givesView = false;
+};
+
+CallUse callUse(const Node& call, const Node& used) {
+  CallUse use;
+  if (getitemIndex(call)) return {false, true};  // of one of several views
+  const OperatorInfo* info = call.target().isOperator() ? findOperator(call.target()) : nullptr;
+  if (info == nullptr) return use;
+  auto look = [&](const Argument& argument, const OperatorArgument* declared) {
+    if (declared == nullptr || !holds(argument, used)) return;
+    use.isWritten = use.isWritten || declared->isWritten;
+    use.givesView = use.givesView || declared->isWritten || declared->isAlias;
+  };
+  for (size_t i = 0; i < std::min(call.args().size(), info->arguments.size()); ++i) {
+    look(call.args()[i], &info->arguments[i]);
+  }
+  for (auto [key, value] : call.kwargs()) look(value, info->findArgument(key));
+  return use;
+}
+
+}  // namespace
+
+MemoryUse memoryUse(const Node& placeholder) {
+  MemoryUse found;
+  std::vector<const Node*> views{&placeholder};
+  std::unordered_set<const Node*> reached{&placeholder};
+  while (!views.empty()) {
+    const Node& view = *views.back();
+    views.pop_back();
+    for (const Node& user : view.users()) {
+      found.users.push_back(&user);
+      if (!user.isCall()) continue;
+      const CallUse use = callUse(user, view);
+      found.isWritten = found.isWritten || use.isWritten;
+      if (use.givesView && reached.insert(&user).second) views.push_back(&user);
+    }
+  }
+  return found;
+}
+
+}  // namespace edgefx::detail

@@ -1,0 +1,166 @@
+#include <edgefx/partition/tag_constants.h>
+#include <edgefx/program/signature.h>
+
+#include "partition/memory_use.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace edgefx {
+namespace {
+
+bool isStored(InputKind kind) {
+  return kind == InputKind::Parameter || kind == InputKind::Buffer || kind == InputKind::ConstantTensor;
+}
+
+// What the program writes, in place or as the signature says, by the stored tensor's name: one name may be
+// that of a buffer or of a parameter.
+class Mutations {
+ public:
+  explicit Mutations(const ExportedProgram& program) {
+    for (const OutputSpec& spec : program.signature.outputs) {
+      if (!spec.target) continue;
+      if (spec.kind == OutputKind::BufferMutation) buffers_[*spec.target].push_back(&spec);
+      if (spec.kind == OutputKind::ParameterMutation) parameters_.insert(*spec.target);
+    }
+  }
+
+  bool writes(const Node& node, const InputSpec& input) const {
+    if (!input.target) return false;
+    const bool isResult = input.kind == InputKind::Parameter ? parameters_.contains(*input.target)
+                                                             : buffers_.contains(*input.target);
+    return isResult || detail::memoryUse(node).isWritten;
+  }
+  // The results that are new values of the buffer.
+  const std::vector<const OutputSpec*>& newValues(const InputSpec& buffer) const {
+    static const std::vector<const OutputSpec*> kNone;
+    auto found = buffer.target ? buffers_.find(*buffer.target) : buffers_.end();
+    return found == buffers_.end() ? kNone : found->second;
+  }
+
+ private:
+  std::map<std::string_view, std::vector<const OutputSpec*>> buffers_;
+  std::set<std::string_view> parameters_;
+};
+
+// The placeholders of stored tensors with their specs, in order.
+template <typename Visit>
+void forEachStored(const ExportedProgram& program, Visit&& visit) {
+  const SignatureIndex index(program.signature);
+  for (const Node* node : program.graph().placeholders()) {
+    const InputSpec* spec = index.findInput(node->name());
+    if (spec != nullptr && isStored(spec->kind)) visit(*node, *spec);
+  }
+}
+
+template <typename Visit>
+void forEachWrittenBuffer(const ExportedProgram& program, const Mutations& mutations, Visit&& visit) {
+  forEachStored(program, [&](const Node& node, const InputSpec& spec) {
+    if (spec.kind == InputKind::Buffer && mutations.writes(node, spec)) visit(node, spec);
+  });
+}
+
+std::string_view smallestTagOfUsers(const Node& node, const Tags& tags) {
+  std::string_view smallest;
+  for (const Node& user : node.users()) {
+    const std::string_view tag = tags.tagOf(user);
+    if (!tag.empty() && (smallest.empty() || tag < smallest)) smallest = tag;
+  }
+  return smallest;
+}
+
+// The one tag of all that concerns a written buffer, or what keeps it in the program.
+class BufferTag {
+ public:
+  explicit BufferTag(const Tags& tags) : tags_(tags) {}
+
+  void addReaders(const Node& buffer) {
+    for (const Node* user : detail::memoryUse(buffer).users) add(*user, "reads it");
+  }
+  void addNewValue(const Node* producer, std::string_view name) {
+    if (producer == nullptr || !producer->isCall()) {
+      refuse(fmt::format("its new value '%{}' is made by no call", name));
+    } else {
+      add(*producer, "makes its new value");
+    }
+  }
+
+  // Empty if there is none or if there is a reason.
+  std::string_view tag() const { return reason_.empty() ? tag_ : std::string_view(); }
+  const std::string& reason() const { return reason_; }
+  bool anyTagged() const { return !tag_.empty(); }
+
+ private:
+  void add(const Node& node, std::string_view role) {
+    const std::string_view tag = tags_.tagOf(node);
+    if (tag.empty()) {
+      refuse(fmt::format("'%{}' {} and has no tag", node.isOutput() ? "output" : node.name(), role));
+    } else if (tag_.empty()) {
+      tag_ = tag;
+    } else if (tag != tag_) {
+      refuse(fmt::format("'%{}' {} and has tag '{}', others have tag '{}'", node.name(), role, tag, tag_));
+    }
+  }
+  void refuse(std::string reason) {
+    if (reason_.empty()) reason_ = std::move(reason);
+  }
+
+  const Tags& tags_;
+  std::string_view tag_;
+  std::string reason_;
+};
+
+}  // namespace
+
+void tagConstantData(const ExportedProgram& program, Tags& tags) {
+  const Mutations mutations(program);
+  forEachStored(program, [&](const Node& node, const InputSpec& spec) {
+    if (mutations.writes(node, spec)) return;
+    const std::string_view tag = smallestTagOfUsers(node, tags);
+    if (!tag.empty()) tags.tag(node, tag);
+  });
+}
+
+void tagMutatedBuffers(const ExportedProgram& program, Tags& tags) {
+  const Mutations mutations(program);
+  // Results by name: looking each up in the graph would make the table of all names.
+  std::map<std::string_view, const Node*> results;
+  for (const Node& result : program.graph().outputNode().inputs()) results.emplace(result.name(), &result);
+
+  // Several placeholders may hold one buffer.
+  std::map<std::string_view, BufferTag> buffers;
+  forEachWrittenBuffer(program, mutations, [&](const Node& node, const InputSpec& spec) {
+    auto [at, isNew] = buffers.try_emplace(*spec.target, tags);
+    at->second.addReaders(node);
+    if (!isNew) return;
+    for (const OutputSpec* written : mutations.newValues(spec)) {
+      auto found = results.find(written->arg.name);
+      at->second.addNewValue(found == results.end() ? nullptr : found->second, written->arg.name);
+    }
+  });
+  forEachWrittenBuffer(program, mutations, [&](const Node& node, const InputSpec& spec) {
+    const BufferTag& all = buffers.find(*spec.target)->second;
+    if (!all.tag().empty()) {
+      tags.tag(node, all.tag());
+      return;
+    }
+    tags.untag(node);
+    if (all.anyTagged()) {
+      tags.reject(node, fmt::format("buffer '{}' is written by the program: {}", *spec.target, all.reason()));
+    }
+  });
+}
+
+void tagUnusedConstants(const ExportedProgram& program, Tags& tags, std::string_view tag) {
+  const Mutations mutations(program);
+  forEachStored(program, [&](const Node& node, const InputSpec& spec) {
+    if (node.numUsers() == 0 && !mutations.writes(node, spec) && !tags.isTagged(node)) tags.tag(node, tag);
+  });
+}
+
+}  // namespace edgefx
