@@ -112,15 +112,6 @@ void makeDelegatePrograms(PendingMethod& method) {
   detail::StateSplitter splitter(method.program);
   for (PendingDelegate& delegate : method.delegates) {
     delegate.program = splitter.makeProgram(delegate.partition);
-    std::vector<Diagnostic> violations = checkProgram(delegate.program);
-    if (violations.empty()) continue;
-    for (Diagnostic& violation : violations) {
-      violation.method = method.name;
-      violation.backend = method.spec(delegate).backendId;
-      violation.notes.push_back(fmt::format("in the program of the delegate made of tag '{}'",
-                                            method.result.specs()[delegate.partition.spec].first));
-    }
-    throw LoweringError(std::move(violations));
   }
   splitter.finish();
 
@@ -190,7 +181,7 @@ std::vector<std::vector<PreprocessResult>> preprocess(const BackendDetails& back
     if (partitions.empty() || partitions.back().method != method.name)
       partitions.push_back({method.name, {}});
     const PendingDelegate& delegate = method.delegates[ref.delegate];
-    partitions.back().partitions.push_back({delegate.program.clone(), method.spec(delegate).compileSpecs});
+    partitions.back().partitions.push_back({delegate.program, method.spec(delegate).compileSpecs});
   }
   std::vector<size_t> wanted;
   for (const BackendDetails::MethodPartitions& method : partitions)
@@ -198,8 +189,8 @@ std::vector<std::vector<PreprocessResult>> preprocess(const BackendDetails& back
   Diagnostic place;
   place.backend = backend.name();
   if (partitions.size() == 1) place.method = partitions.front().method;
-  std::vector<std::vector<PreprocessResult>> results = detail::guardedCall(
-      place, "the backend", [&] { return backend.preprocessMethods(std::move(partitions)); });
+  std::vector<std::vector<PreprocessResult>> results =
+      detail::guardedCall(place, "the backend", [&] { return backend.preprocessMethods(partitions); });
   bool fits = results.size() == wanted.size();
   for (size_t i = 0; fits && i < wanted.size(); ++i) fits = results[i].size() == wanted[i];
   if (fits) return results;

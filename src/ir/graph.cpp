@@ -493,6 +493,21 @@ Node& GraphBuilder::placeholderFor(const Node& from) {
   return node;
 }
 
+Node& GraphBuilder::outputList(std::span<Node* const> results) {
+  Node& node = graph_.allocateNode(NodeOp::Output);
+  const std::string_view name = graph_.text_->store("output");
+  graph_.setStoredName(node, name, NameTable::hashOf(name));
+  node.target_.text = name.data();
+  node.targetLength_ = static_cast<uint32_t>(name.size());
+  graph_.linkBetween(node, *graph_.root_->prev_, *graph_.root_);
+  Argument* const items = writer_.allocate(results.size());
+  for (size_t i = 0; i < results.size(); ++i) items[i] = ArgumentWriter::makeNode(*results[i]);
+  Argument* const list = writer_.allocate(1);
+  *list = ArgumentWriter::makeItems(Argument::Kind::List, items, results.size());
+  finish(node, list, 1, 0);
+  return node;
+}
+
 void GraphBuilder::setOrder(std::span<Node* const> order) {
   Node* last = graph_.root_;
   for (Node* node : order) {

@@ -2,7 +2,10 @@
 
 #include <edgefx/program/tensor_table.h>
 
+#include "ir/graph_builder.h"
+
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -114,7 +117,7 @@ void StateSplitter::addOutputs(FusedPartition& partition, ExportedProgram& deleg
   for (const InputSpec& spec : delegate.signature.inputs) {
     if (spec.target) ownState.insert(*spec.target);
   }
-  Args mutations, values;
+  std::vector<Node*> mutations, values;
   std::vector<OutputSpec> valueSpecs;
   ValueMeta::Sequence callValue;
   callValue.isList = true;
@@ -137,7 +140,7 @@ void StateSplitter::addOutputs(FusedPartition& partition, ExportedProgram& deleg
         continue;
       }
       isAbsorbed_[position] = true;
-      mutations.emplace_back(*output.value);
+      mutations.push_back(output.value);
       delegate.signature.outputs.push_back({spec->kind, argOf(*output.value), spec->target});
     }
     if (!isValue) {
@@ -146,14 +149,14 @@ void StateSplitter::addOutputs(FusedPartition& partition, ExportedProgram& deleg
     }
     const auto index = static_cast<int64_t>(values.size());
     if (output.getitem->arg(1).asInt() != index) output.getitem->setArg(1, index);
-    values.emplace_back(*output.value);
+    values.push_back(output.value);
     valueSpecs.push_back({OutputKind::UserOutput, argOf(*output.value), std::nullopt});
     callValue.elements.push_back(output.value->valueRef());
   }
   partition.call->setValue(ValueMeta::of(std::move(callValue)));
-  std::move(values.begin(), values.end(), std::back_inserter(mutations));
+  mutations.insert(mutations.end(), values.begin(), values.end());
   std::move(valueSpecs.begin(), valueSpecs.end(), std::back_inserter(delegate.signature.outputs));
-  delegate.graph().output(Arg::list(std::move(mutations)));
+  GraphBuilder(delegate.graph()).outputList(mutations);
 }
 
 ExportedProgram StateSplitter::makeProgram(FusedPartition& partition) {

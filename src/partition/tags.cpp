@@ -34,7 +34,9 @@ const Tags::Entry* Tags::find(const Node& node) const {
 
 void Tags::tag(const Node& node, std::string_view tag) {
   if (tag.empty()) fail<UsageError>("expected a tag for node '%{}', found an empty text", node.name());
-  entry(node).tag = numberOf(tag, tags_, numbers_);
+  // Nodes come with the tag of the node before more often than not.
+  if (lastTag_ == 0 || tags_[lastTag_ - 1] != tag) lastTag_ = numberOf(tag, tags_, numbers_);
+  entry(node).tag = lastTag_;
 }
 
 void Tags::untag(const Node& node) {

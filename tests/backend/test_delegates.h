@@ -34,7 +34,7 @@ class TextBackend final : public BackendDetails {
   explicit TextBackend(std::string name) : name_(std::move(name)) {}
 
   std::string_view name() const override { return name_; }
-  PreprocessResult preprocess(ExportedProgram program, std::span<const CompileSpec>) const override {
+  PreprocessResult preprocess(const ExportedProgram& program, std::span<const CompileSpec>) const override {
     return {SharedBytes::copyOf(fxText(program.graph()))};
   }
 

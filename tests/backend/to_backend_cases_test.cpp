@@ -169,10 +169,11 @@ class FoldingBackend final : public BackendDetails {
  public:
   explicit FoldingBackend(bool saysInputs) : saysInputs_(saysInputs) {}
   std::string_view name() const override { return "BackendA"; }
-  PreprocessResult preprocess(ExportedProgram program, std::span<const CompileSpec>) const override {
-    Graph& graph = program.graph();
+  PreprocessResult preprocess(const ExportedProgram& program, std::span<const CompileSpec>) const override {
+    ExportedProgram folded = program.clone();
+    Graph& graph = folded.graph();
     graph.find("add_1")->setArg(0, *graph.find("x"));
-    eliminateDeadCode(program.graphModule());
+    eliminateDeadCode(folded.graphModule());
     PreprocessResult result{SharedBytes::copyOf(fxText(graph))};
     if (saysInputs_) result.inputs = Names{"x"};
     return result;
@@ -246,7 +247,7 @@ class ReadingBackend final : public BackendDetails {
  public:
   explicit ReadingBackend(std::vector<const void*>& storages) : storages_(storages) {}
   std::string_view name() const override { return "BackendA"; }
-  PreprocessResult preprocess(ExportedProgram program, std::span<const CompileSpec>) const override {
+  PreprocessResult preprocess(const ExportedProgram& program, std::span<const CompileSpec>) const override {
     for (const auto& entry : program.stateDict()) storages_.push_back(entry.value.storage().data());
     return {};
   }

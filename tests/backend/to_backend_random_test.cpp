@@ -75,7 +75,10 @@ TEST_P(ToBackendRandom, GivesANamedErrorOrAProgramThatComputesTheSame) {
       ASSERT_EQ(numbers.resultsOf(after), numbers.resultsOf(program))
           << fxText(program.graph()) << fxText(after.graph());
       for (const ConstNestedModule& nested : namedModules(after.graphModule())) {
-        delegates += nested.module->delegates().size();
+        for (const GraphModule::Delegate& delegate : nested.module->delegates()) {
+          ASSERT_EQ(render(checkProgram(delegate.module->program)), "");
+          ++delegates;
+        }
         for (const Node& node : nested.module->graph().nodes()) ASSERT_NE(node.op(), NodeOp::CallModule);
       }
       const ExportedProgram again = toBackend(program, partitioner, registry);

@@ -128,7 +128,7 @@ std::vector<ValueRef> makeValues() {
 
 }  // namespace
 
-ExportedProgram makeProgram(size_t nodes, size_t weights) {
+ExportedProgram makeProgram(size_t nodes, size_t weights, size_t reach) {
   if (nodes < weights + kOtherNodes) throw std::invalid_argument("too few nodes for so many weights");
   test::ProgramBuilder builder;
   Draw draw;
@@ -145,8 +145,7 @@ ExportedProgram makeProgram(size_t nodes, size_t weights) {
   made.reserve(calls + 1);
   for (size_t i = 0; i < calls; ++i) {
     Node& before = *made.back();
-    const size_t reach = std::min<size_t>(made.size(), 32);
-    Node& other = i % 8 == 0 ? hub : *made[made.size() - 1 - draw.below(reach)];
+    Node& other = i % 8 == 0 ? hub : *made[made.size() - 1 - draw.below(std::min(made.size(), reach))];
     Call call = callAt(i, before, other);
     const std::string name = call.nameStem + ("_" + std::to_string(i));
     Node& node = builder.graph().call(call.target, call.args, call.kwargs, name);
@@ -282,6 +281,21 @@ ExportedProgram RewriteBackend::lower(ExportedProgram program, std::string_view)
     graph.erase(node);
   }
   return program;
+}
+
+PartitionResult RunPartitioner::partition(const ExportedProgram& program) const {
+  PartitionResult result;
+  size_t count = 0;
+  std::string tag;
+  for (const Node& node : program.graph().nodes()) {
+    if (!node.isCall()) continue;
+    if (count++ % calls_ == 0) {
+      tag = "t" + std::to_string(count / calls_);
+      result.addSpec(tag, {"trivial"});
+    }
+    result.tags.tag(node, tag);
+  }
+  return result;
 }
 
 }  // namespace edgefx::bench

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <edgefx/backend/backend_details.h>
 #include <edgefx/backend/op_backend.h>
 #include <edgefx/partition/operator_support.h>
+#include <edgefx/partition/partitioner.h>
 #include <edgefx/program/exported_program.h>
 
 #include <cstddef>
@@ -25,7 +27,8 @@ inline constexpr size_t kFewWeights = 16;
 // names of 22 characters or so, values from a pool of eight, six metadata entries drawn from 16 texts each.
 // `weights` of the nodes are parameters, each with a spec and an entry in the state dict; all share one small
 // tensor. Throws std::invalid_argument if there are fewer than weights + 8 nodes.
-ExportedProgram makeProgram(size_t nodes, size_t weights = kFewWeights);
+// Calls take values of the `reach` calls before them.
+ExportedProgram makeProgram(size_t nodes, size_t weights = kFewWeights, size_t reach = 32);
 
 // A program of few nodes with `mib` MiB of weights in 16 tensors. They read as zeros and take no memory until
 // written.
@@ -62,6 +65,27 @@ class RewriteBackend final : public OpBackend {
  public:
   std::string_view name() const override { return "rewrite"; }
   ExportedProgram lower(ExportedProgram program, std::string_view methodName) const override;
+};
+
+// Does nothing with what it is given.
+class TrivialBackend final : public BackendDetails {
+ public:
+  std::string_view name() const override { return "trivial"; }
+  PreprocessResult preprocess(const ExportedProgram&, std::span<const CompileSpec>) const override {
+    return {};
+  }
+};
+
+// Tags runs of that many calls for the trivial backend, in the order of the graph.
+class RunPartitioner final : public Partitioner {
+ public:
+  explicit RunPartitioner(size_t calls) : calls_(calls) {}
+
+  std::string_view name() const override { return "runs"; }
+  PartitionResult partition(const ExportedProgram& program) const override;
+
+ private:
+  size_t calls_;
 };
 
 }  // namespace edgefx::bench

@@ -103,6 +103,7 @@ bool printTable(const Options& options) {
   addPartitionRows(options, table);
   addFileRows(options, table);
   addWeightRows(options, table);
+  addDelegationRows(options, table);
   addGrowthRows(options, table);
   return table.print();
 }

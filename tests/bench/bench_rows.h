@@ -15,6 +15,8 @@ void addPartitionRows(const Options& options, Table& table);
 void addFileRows(const Options& options, Table& table);
 // 4 load and 5b save with many weights.
 void addWeightRows(const Options& options, Table& table);
+// 7 toBackend with many partitions, 7b beside one, 12b its growth.
+void addDelegationRows(const Options& options, Table& table);
 // 12 time a node from 1k nodes on, beside that at 10k.
 void addGrowthRows(const Options& options, Table& table);
 

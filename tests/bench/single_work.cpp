@@ -1,5 +1,6 @@
 #include "bench/single_work.h"
 
+#include <edgefx/backend/to_backend.h>
 #include <edgefx/ir/fx_text.h>
 #include <edgefx/ir/lint.h>
 #include <edgefx/manager/edge_program_manager.h>
@@ -99,6 +100,12 @@ class Bench {
     manager_.emplace(program_.clone());
     if (work == "identity") return [this] { managers_.push_back(manager_->toOpBackend(IdentityBackend())); };
     if (work == "rewrite") return [this] { managers_.push_back(manager_->toOpBackend(RewriteBackend())); };
+    if (work == "manydelegates" || work == "onedelegate") {
+      registry_.emplace().add(std::make_unique<TrivialBackend>());
+      if (!regional_) regional_ = makeProgram(program_.graph().size(), kFewWeights, 4);
+      const RunPartitioner partitioner(work == "onedelegate" ? program_.graph().size() : 20);
+      return [this, partitioner] { programs_.push_back(toBackend(*regional_, partitioner, *registry_)); };
+    }
     throw std::invalid_argument("there is no work '" + work + "'");
   }
 
@@ -114,6 +121,8 @@ class Bench {
   simdjson::padded_string json_;
   simdjson::dom::parser parser_;
   std::optional<EdgeProgramManager> manager_;
+  std::optional<BackendRegistry> registry_;
+  std::optional<ExportedProgram> regional_;
   std::vector<ExportedProgram> programs_, doomed_;
   std::vector<EdgeProgramManager> managers_;
   std::vector<std::string> texts_;

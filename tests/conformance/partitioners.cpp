@@ -25,7 +25,7 @@ class TextBackend final : public BackendDetails {
   explicit TextBackend(std::string name) : name_(std::move(name)) {}
 
   std::string_view name() const override { return name_; }
-  PreprocessResult preprocess(ExportedProgram program,
+  PreprocessResult preprocess(const ExportedProgram& program,
                               std::span<const CompileSpec> /*compileSpecs*/) const override {
     return {SharedBytes::copyOf(fxText(program.graphModule()))};
   }

@@ -28,14 +28,16 @@ class BackendDetails {
   // The backend id that delegation specs name. Must not change.
   virtual std::string_view name() const = 0;
 
-  // Compiles one partition. `program` is a private copy: change it as you like. Its tensors share their
-  // storage with the caller's. What it throws reaches the caller, with backend, method and delegate attached.
-  virtual PreprocessResult preprocess(ExportedProgram program,
+  //   // Compiles one partition. The delegate keeps `program` as it is: clone() it to run passes over it. Its
+  //   tensors share
+  // their storage with the caller's. What it throws reaches the caller, with backend, method and delegate
+  // attached.
+  virtual PreprocessResult preprocess(const ExportedProgram& program,
                                       std::span<const CompileSpec> compileSpecs) const = 0;
 
   struct Partition {
-    ExportedProgram program;
-    std::vector<CompileSpec> compileSpecs;
+    const ExportedProgram& program;
+    std::span<const CompileSpec> compileSpecs;
   };
   struct MethodPartitions {
     std::string method;
@@ -45,7 +47,7 @@ class BackendDetails {
   // something among them. Returns a result for each, in the same arrangement. Calls preprocess for each
   // unless overridden.
   virtual std::vector<std::vector<PreprocessResult>> preprocessMethods(
-      std::vector<MethodPartitions> methods) const;
+      std::span<const MethodPartitions> methods) const;
 };
 
 }  // namespace edgefx

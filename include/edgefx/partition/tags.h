@@ -51,6 +51,7 @@ class Tags {
   std::map<const Graph*, NodeMap<Entry>> graphs_;  // never iterated over
   std::vector<std::string> tags_;
   std::map<std::string, uint32_t, std::less<>> numbers_;
+  uint32_t lastTag_ = 0;  // number of the tag given last, 0 for none
   std::vector<std::string> reasons_;
   std::map<std::string, uint32_t, std::less<>> reasonNumbers_;
 };

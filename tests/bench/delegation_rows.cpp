@@ -1,0 +1,53 @@
+#include <edgefx/backend/to_backend.h>
+
+#include "bench/bench_graphs.h"
+#include "bench/bench_rows.h"
+
+#include <fmt/format.h>
+#include <torch/csrc/jit/ir/ir.h>
+
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <memory>
+
+namespace edgefx::bench {
+namespace {
+
+constexpr size_t kCallsInPartition = 20;
+
+}  // namespace
+
+void addDelegationRows(const Options& options, Table& table) {
+  if (!options.wants("7") && !options.wants("7b") && !options.wants("12b")) return;
+  BackendRegistry registry;
+  registry.add(std::make_unique<TrivialBackend>());
+  std::map<size_t, double> manyTimes;
+  for (const size_t nodes : options.sizes()) {
+    std::fprintf(stderr, "delegation of %zu nodes\n", nodes);
+    const ExportedProgram program = makeProgram(nodes, kFewWeights, 4);  // as in models: a layer reads the few before it
+    const std::shared_ptr<torch::jit::Graph> peer = makePeer(nodes);
+    const RunPartitioner many(kCallsInPartition), one(nodes);
+    const auto times = medians({making("many", [&] { return toBackend(program, many, registry); }),
+                                making("one", [&] { return toBackend(program, one, registry); }),
+                                making("copy", [&] { return peer->copy(); })},
+                               options.repetitionsAt(nodes));
+    manyTimes[nodes] = times[0];
+    const auto line = [&](std::string row, size_t ours, size_t theirs, std::string work, Goal goal) {
+      table.add(
+          {std::move(row), std::move(work), nodes, times[ours] * 1e-3, times[theirs] * 1e-3, "us", goal});
+    };
+    line("7", 0, 2, fmt::format("toBackend, {} partitions / J.copy()", nodes / kCallsInPartition),
+         {0.6, 1.2});
+    line("7b", 0, 1, "toBackend, many partitions / one", {1.5, 2.5});
+  }
+  if (manyTimes.size() < 2) return;
+  const auto [first, fewTime] = *manyTimes.begin();
+  const auto [last, muchTime] = *manyTimes.rbegin();
+  const double exponent =
+      std::log(muchTime / fewTime) / std::log(static_cast<double>(last) / static_cast<double>(first));
+  table.add(
+      {"12b", "toBackend, many partitions: growth exponent", last, exponent, 0, "", Goal{1.1, 1.3}, false});
+}
+
+}  // namespace edgefx::bench
