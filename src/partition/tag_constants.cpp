@@ -26,7 +26,9 @@ class Mutations {
     for (const OutputSpec& spec : program.signature.outputs) {
       if (!spec.target) continue;
       if (spec.kind == OutputKind::BufferMutation) buffers_[*spec.target].push_back(&spec);
-      if (spec.kind == OutputKind::ParameterMutation) parameters_.insert(*spec.target);
+      // Who gets the gradient of a parameter is going to write it.
+      const bool isGradient = spec.kind == OutputKind::GradientToParameter;
+      if (isGradient || spec.kind == OutputKind::ParameterMutation) parameters_.insert(*spec.target);
     }
   }
 

@@ -232,11 +232,15 @@ TEST(TagMutatedBuffers, SeveralPlaceholdersOfOneBufferCountTogether) {
   EXPECT_EQ(placeholderTags(program, tags), (NodeTags{{"b_k", "t0"}, {"b_again", "t0"}}));
 }
 
-TEST(TagMutatedBuffers, WrittenParametersStay) {
+class WrittenParameter : public testing::TestWithParam<OutputKind> {};
+INSTANTIATE_TEST_SUITE_P(Kinds, WrittenParameter,
+                         testing::Values(OutputKind::ParameterMutation, OutputKind::GradientToParameter));
+
+TEST_P(WrittenParameter, Stays) {
   ProgramBuilder builder;
   Node& w = builder.parameter("w", sampleTensor({2}));
   Node& add = builder.call("aten.add.Tensor", {w, 1}, tensorValue({2}));
-  builder.result(OutputKind::ParameterMutation, add, "w");
+  builder.result(GetParam(), add, "w");
   builder.userOutput(add);
   const ExportedProgram program = builder.finish();
   Tags tags;

@@ -9,13 +9,14 @@ namespace edgefx {
 
 // Tags the parameters, buffers and lifted constants that tagged calls of the top level read. Where readers
 // have several tags it is the smallest one as text, the other delegates get a placeholder of their own.
-// Whatever the program writes keeps its tag or none: see tagMutatedBuffers. O(nodes + uses + specs).
+// Whatever the program writes, or returns the gradient of, keeps its tag or none: see tagMutatedBuffers.
+// O(nodes + uses + specs).
 void tagConstantData(const ExportedProgram& program, Tags& tags);
 
-// Tags the buffers that the program writes, in place too, if all that concerns a buffer has one tag: every reader, and the
-// call that makes its new value, however far from the readers that is. Such a buffer belongs to the delegate
-// alone. Others stay in the program, for a copy would miss the writes, and tags.reasonOf says why.
-// O(nodes + uses + specs).
+// Tags the buffers that the program writes, in place too, if all that concerns a buffer has one tag: every
+// reader, and the call that makes its new value, however far from the readers that is. Such a buffer belongs
+// to the delegate alone. Others stay in the program, for a copy would miss the writes, and tags.reasonOf says
+// why. O(nodes + uses + specs).
 void tagMutatedBuffers(const ExportedProgram& program, Tags& tags);
 
 // Gives `tag` to parameters, buffers and constants that nobody reads or writes, so that they do not stay
