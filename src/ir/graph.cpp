@@ -493,7 +493,7 @@ Node& GraphBuilder::placeholderFor(const Node& from) {
   return node;
 }
 
-Node& GraphBuilder::outputList(std::span<Node* const> results) {
+Node& GraphBuilder::outputOf(ArgumentKind kind, std::span<Node* const> results) {
   Node& node = graph_.allocateNode(NodeOp::Output);
   const std::string_view name = graph_.text_->store("output");
   graph_.setStoredName(node, name, NameTable::hashOf(name));
@@ -503,7 +503,7 @@ Node& GraphBuilder::outputList(std::span<Node* const> results) {
   Argument* const items = writer_.allocate(results.size());
   for (size_t i = 0; i < results.size(); ++i) items[i] = ArgumentWriter::makeNode(*results[i]);
   Argument* const list = writer_.allocate(1);
-  *list = ArgumentWriter::makeItems(Argument::Kind::List, items, results.size());
+  *list = ArgumentWriter::makeItems(kind, items, results.size());
   finish(node, list, 1, 0);
   return node;
 }
@@ -518,6 +518,18 @@ void GraphBuilder::setOrder(std::span<Node* const> order) {
   last->next_ = graph_.root_;
   graph_.root_->prev_ = last;
   graph_.relabelAll();
+
+  for (Node* node : order) {
+    node->firstUser_ = node->lastUser_ = Node::kNoEdge;
+    for (uint32_t i = node->firstInput_; i < node->firstInput_ + node->numInputs_; ++i) {
+      Edge& edge = graph_.edges_[i];
+      Node& used = graph_.nodeById(edge.used);
+      edge.prev = used.lastUser_;
+      edge.next = Node::kNoEdge;
+      (edge.prev == Node::kNoEdge ? used.firstUser_ : graph_.edges_[edge.prev].next) = i;
+      used.lastUser_ = i;
+    }
+  }
 }
 
 void GraphBuilder::forgetErasedNames() {

@@ -118,6 +118,7 @@ void StateSplitter::addOutputs(FusedPartition& partition, ExportedProgram& deleg
     if (spec.target) ownState.insert(*spec.target);
   }
   std::vector<Node*> mutations, values;
+  bool isReordered = false;
   std::vector<OutputSpec> valueSpecs;
   ValueMeta::Sequence callValue;
   callValue.isList = true;
@@ -140,6 +141,7 @@ void StateSplitter::addOutputs(FusedPartition& partition, ExportedProgram& deleg
         continue;
       }
       isAbsorbed_[position] = true;
+      isReordered = isReordered || !values.empty();
       mutations.push_back(output.value);
       delegate.signature.outputs.push_back({spec->kind, argOf(*output.value), spec->target});
     }
@@ -156,7 +158,8 @@ void StateSplitter::addOutputs(FusedPartition& partition, ExportedProgram& deleg
   partition.call->setValue(ValueMeta::of(std::move(callValue)));
   mutations.insert(mutations.end(), values.begin(), values.end());
   std::move(valueSpecs.begin(), valueSpecs.end(), std::back_inserter(delegate.signature.outputs));
-  GraphBuilder(delegate.graph()).outputList(mutations);
+  // The reference makes a tuple of the list when it reorders it.
+  GraphBuilder(delegate.graph()).outputOf(isReordered ? ArgumentKind::Tuple : ArgumentKind::List, mutations);
 }
 
 ExportedProgram StateSplitter::makeProgram(FusedPartition& partition) {

@@ -2,6 +2,8 @@
 
 #include <edgefx/support/error.h>
 
+#include "partition/tagged_graph.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -99,7 +101,7 @@ void duplicateConstants(ExportedProgram& program, PartitionResult& result) {
   }
 
   std::unordered_map<std::string_view, ConstantCopies> copies;  // by the name of the placeholder
-  for (size_t spec = 0; spec < candidates.size(); ++spec) {
+  for (size_t spec : fusingOrder(result)) {
     for (Node* node : candidates[spec]) {
       if (result.tags.isNoCopy(*node)) refuseCopy(*node, result, spec);
       copies.emplace(node->name(), duplicate(*node, result.tags));

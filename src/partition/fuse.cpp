@@ -38,7 +38,7 @@ class Fuser {
     std::vector<FusedPartition> fused;
     fused.reserve(used);
     graphBuilder().forgetErasedNames();
-    for (size_t spec = 0; spec < tagged_.members.size(); ++spec) {
+    for (size_t spec : fusingOrder(result_)) {
       if (tagged_.members[spec].empty()) continue;
       fused.push_back(cut(spec, tagged_.members[spec]));
       if (exact || fused.size() == used) {

@@ -27,7 +27,7 @@ struct FusedPartition {
   std::vector<Output> outputs;
 };
 
-// Cuts the tagged partitions out of the graph of `owner`, in the order of the specs. Branches that a
+// Cuts the tagged partitions out of the graph of `owner`, in the order of fusingOrder. Branches that a
 // partition's get_attr nodes name move along, or are copied if other nodes name them too. `path` is that of
 // `owner`; `program` is the one it belongs to, for the kinds of its placeholders. Throws LoweringError naming
 // tag, backend and node, before anything has changed, if the tags are not right. O(nodes), but for small

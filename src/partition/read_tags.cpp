@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace edgefx::detail {
@@ -205,6 +207,28 @@ class TagReader {
 };
 
 }  // namespace
+
+std::vector<size_t> fusingOrder(const PartitionResult& result) {
+  struct Key {
+    std::string_view digits;  // without leading zeros
+    std::string_view tag;
+  };
+  std::vector<Key> keys;
+  for (const auto& [tag, spec] : result.specs()) {
+    size_t first = tag.size();
+    while (first > 0 && tag[first - 1] >= '0' && tag[first - 1] <= '9') --first;
+    while (first < tag.size() && tag[first] == '0') ++first;
+    keys.push_back({std::string_view(tag).substr(first), tag});
+  }
+  std::vector<size_t> order(keys.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::sort(order, [&](size_t a, size_t b) {
+    const Key &left = keys[a], &right = keys[b];
+    return std::tuple(left.digits.size(), left.digits, left.tag) <
+           std::tuple(right.digits.size(), right.digits, right.tag);
+  });
+  return order;
+}
 
 Diagnostic taggedPlace(const TaggedGraph& graph, const PartitionResult& result, uint32_t spec) {
   Diagnostic diagnostic;

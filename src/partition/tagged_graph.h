@@ -21,6 +21,11 @@ struct TaggedGraph {
   uint32_t spec(const Node& node) const { return specOf[node]; }
 };
 
+// // Positions of the specs in the order in which they are fused: by the number at the end of the tag, then
+// by its text. Partitioners number their tags as they make them; the order of the specs, which may come from
+// a map, shows nowhere.
+std::vector<size_t> fusingOrder(const PartitionResult& result);
+
 // Reads the tags of a graph and checks all that can be wrong with them, but for cycles. get_attr nodes of
 // branches that operators inside and outside of a partition use are given one of each, so that each goes
 // where its operator goes. Throws LoweringError naming tag, backend and node.

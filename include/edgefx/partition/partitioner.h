@@ -26,8 +26,9 @@ class PartitionResult {
  public:
   Tags tags;
 
-  // Adds the spec of a tag; tags are fused in this order. Throws UsageError if the tag has one already or is
-  // empty.
+  //   // Adds the spec of a tag. Throws UsageError if the tag has one already or is empty. The order of the
+  //   calls shows
+  // nowhere: partitions are fused by the number at the end of their tags, then by the tags' text.
   void addSpec(std::string_view tag, DelegationSpec spec);
   const std::vector<std::pair<std::string, DelegationSpec>>& specs() const { return specs_; }
 
