@@ -128,24 +128,20 @@ constexpr const char* kGradient =
     "exir moves a parameter away whose gradient the program returns, so that nobody can update it";
 constexpr const char* kNotDecomposed =
     "exir makes the program functional and names it anew before it lowers it";
-constexpr const char* kSortedOnce =
-    "exir sorts the graph once for each tag, which turns independent symbolic calls around each time";
+constexpr const char* kPlaceholdersFirst = "exir puts symbolic calls before placeholders that come later";
 
 constexpr Deviation kDeviations[] = {
     {"kv_cache_cond", "lower-all", kNotDecomposed},
     {"seq2seq_cross_attention", "lower-all", kNotDecomposed},
     {"seq2seq_cross_attention_flat", "lower-all", kNotDecomposed},
-    {"symint_input_core", "aten-backend-two", kSortedOnce},
-    {"symint_input_core", "backend-addmul", kSortedOnce},
-    {"symint_input_core", "backend-two", kSortedOnce},
-    {"symint_item_core", "aten-backend-two", kSortedOnce},
-    {"symint_item_core", "backend-two", kSortedOnce},
-    {"symint_nonzero_core", "aten-backend-two", kSortedOnce},
-    {"symint_nonzero_core", "backend-two", kSortedOnce},
-    {"symint_shapes_core", "aten-backend-two", kSortedOnce},
-    {"symint_shapes_core", "backend-addmul", kSortedOnce},
-    {"symint_shapes_core", "backend-two", kSortedOnce},
+    {"symint_input_core", "aten-backend-two", kPlaceholdersFirst},
+    {"symint_input_core", "backend-addmul", kPlaceholdersFirst},
+    {"symint_input_core", "backend-two", kPlaceholdersFirst},
     {"training_input_grad", "aten-backend-all", kGradient},
+    {"training_input_grad", "aten-backend-two", kGradient},
+    {"training_input_grad", "backend-addmul", kGradient},
+    {"training_input_grad", "backend-all", kGradient},
+    {"training_input_grad", "backend-two", kGradient},
 };
 
 const char* deviationOf(const DelegateGolden& golden) {
