@@ -1,6 +1,7 @@
 #include "serialization/write_graph.h"
 
 #include <edgefx/ir/operators.h>
+#include <edgefx/program/lowered_module.h>
 
 #include "support/fail.h"
 
@@ -119,7 +120,11 @@ void GraphWriter::writeNode(const Node& node) {
   Target target = node.target();
   json_.beginObject();
   json_.key("target");
-  json_.string(target.fileText());
+  if (model_.edgeTargets == EdgeTargets::Exir && target.kind() == TargetKind::EdgeOperator) {
+    json_.string(fmt::format("executorch.exir.dialects.edge.ops.{}", target.name()));
+  } else {
+    json_.string(target.fileText());
+  }
   json_.key("inputs");
   writeInputs(node);
   json_.key("outputs");
@@ -261,7 +266,7 @@ void GraphWriter::writeResults(const Node& node) {
       } else {
         writeResult(node.name(), *value);
       }
-    } else if (sequence->isList) {
+    } else if (sequence->isList && !callsDelegate(node)) {
       writeListResult(*sequence, [&](size_t i) {
         const Node* reader = names_.getitem(node, i);
         return reader != nullptr ? reader->name() : unusedName(node, std::to_string(i));

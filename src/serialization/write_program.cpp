@@ -27,8 +27,11 @@ void writeOptional(JsonWriter& json, const std::optional<int64_t>& number) {
 
 class ProgramWriter {
  public:
-  ProgramWriter(JsonWriter& json, const ExportedProgram& program)
-      : json_(json), program_(program), model_(json, program), graph_(model_, program.graphModule()) {}
+  ProgramWriter(JsonWriter& json, const ExportedProgram& program, EdgeTargets edgeTargets)
+      : json_(json),
+        program_(program),
+        model_(json, program, edgeTargets),
+        graph_(model_, program.graphModule()) {}
 
   void write();
 
@@ -337,30 +340,8 @@ void ProgramWriter::writeVersions() {
 
 }  // namespace
 
-void writeProgram(JsonWriter& json, const ExportedProgram& program) {
-  ProgramWriter(json, program).write();
-}
-
-std::string edgeRecord(const ExportedProgram& program) {
-  JsonWriter json;
-  json.beginObject();
-  json.key("dialect");
-  json.string("EDGE");
-  bool hasAten = false;
-  for (const ConstNestedModule& nested : namedModules(program.graphModule())) {
-    for (const Node& node : nested.module->graph().nodes()) {
-      if (!node.isCall() || node.target().kind() != TargetKind::Operator) continue;
-      if (!hasAten) {
-        json.key("aten_nodes");
-        json.beginArray();
-        hasAten = true;
-      }
-      json.string(fmt::format("{}:{}", nested.path, node.name()));
-    }
-  }
-  if (hasAten) json.endArray();
-  json.endObject();
-  return json.take();
+void writeProgram(JsonWriter& json, const ExportedProgram& program, EdgeTargets edgeTargets) {
+  ProgramWriter(json, program, edgeTargets).write();
 }
 
 }  // namespace edgefx::detail

@@ -1,5 +1,6 @@
 #include <edgefx/version.h>
 
+#include "serialization/edge_record.h"
 #include "serialization/expect_error.h"
 #include "serialization/saved_json.h"
 #include "support/program_builder.h"
