@@ -20,14 +20,14 @@ constexpr std::array<uint8_t, 256> kDigits = [] {
 
 }  // namespace
 
-std::string base64Of(std::span<const std::byte> bytes) {
+std::string base64Of(std::string_view bytes) {
   std::string text;
   text.reserve((bytes.size() + 2) / 3 * 4);
   for (size_t i = 0; i < bytes.size(); i += 3) {
     const size_t count = std::min<size_t>(3, bytes.size() - i);
     uint32_t group = 0;
     for (size_t j = 0; j < 3; ++j)
-      group = group << 8 | (j < count ? std::to_integer<uint32_t>(bytes[i + j]) : 0);
+      group = group << 8 | (j < count ? static_cast<unsigned char>(bytes[i + j]) : 0);
     for (size_t j = 0; j < 4; ++j) text += j <= count ? kAlphabet[group >> (18 - 6 * j) & 0x3f] : '=';
   }
   return text;

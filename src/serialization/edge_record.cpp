@@ -13,12 +13,12 @@ namespace edgefx::detail {
 namespace {
 
 constexpr std::array<std::string_view, 4> kMembers = {"dialect", "aten_nodes", "verifiers", "modules"};
-constexpr std::array<std::string_view, 3> kModuleMembers = {"path", "delegates", "get_attrs"};
+constexpr std::array<std::string_view, 3> kRecordModuleMembers = {"path", "delegates", "get_attrs"};
 constexpr std::array<std::string_view, 2> kDelegateMembers = {"name", "number"};
 constexpr std::array<std::string_view, 5> kGetAttrMembers = {"name", "target", "before", "metadata", "calls"};
 constexpr std::array<std::string_view, 2> kCallMembers = {"at", "is_list"};
 constexpr JsonStruct kRecord{"edge record", kMembers};
-constexpr JsonStruct kRecordModule{"edge record's module", kModuleMembers};
+constexpr JsonStruct kRecordModule{"edge record's module", kRecordModuleMembers};
 constexpr JsonStruct kDelegate{"delegate", kDelegateMembers};
 constexpr JsonStruct kGetAttr{"get_attr", kGetAttrMembers};
 constexpr JsonStruct kCall{"delegate call", kCallMembers};
@@ -103,7 +103,7 @@ class EdgeRecordReader {
           }
         },
         kIgnore);
-    json_.require(kRecordModule, seen, kModuleMembers.size());
+    json_.require(kRecordModule, seen, kRecordModuleMembers.size());
     return read;
   }
 
@@ -185,12 +185,24 @@ class DelegatePlacer {
         json_.fail(fmt::format("'{}' cannot name a delegate: it is empty, holds a dot or is taken",
                                printable(name)));
       }
-      addLoweredModule(owner_, name, delegate(number));
+      add(name, delegate(number));
     }
     for (const EdgeRecord::GetAttr& getAttr : module.getAttrs) place(getAttr);
   }
 
  private:
+  // Whether there is an effect is found out once for each delegate: it takes a walk through its program.
+  void add(const std::string& name, LoweredModuleRef module) {
+    auto known = effects_.find(module.get());
+    if (known != effects_.end()) {
+      owner_.addDelegate({name, std::move(module), known->second});
+      return;
+    }
+    const LoweredModule* key = module.get();
+    addLoweredModule(owner_, name, std::move(module));
+    effects_.emplace(key, owner_.findDelegate(name)->hasEffect);
+  }
+
   void place(const EdgeRecord::GetAttr& getAttr) {
     json_.place.item = getAttr.name;
     Graph& graph = owner_.graph();
@@ -231,6 +243,7 @@ class DelegatePlacer {
   JsonReader json_;
   GraphModule& owner_;
   std::vector<Node*> written_;
+  std::unordered_map<const LoweredModule*, bool> effects_;  // looked up only, never iterated
 };
 
 }  // namespace

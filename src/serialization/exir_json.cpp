@@ -33,7 +33,7 @@ class ExirJson {
     json_.beginObject();
     json_.key("graph_module");
     writeModule(member(root, "graph_module"));
-    copyMember(root, "opset_version");
+    writeTable(root, "opset_version");
     json_.key("range_constraints");
     writeRanges(member(root, "range_constraints"));
     json_.key("schema_version");
@@ -59,6 +59,17 @@ class ExirJson {
   void copyMember(JsonValue object, std::string_view name) {
     json_.key(name);
     write(member(object, name), name);
+  }
+
+  // A dict, whose keys are names of the program and no tags.
+  void writeTable(JsonValue object, std::string_view name) {
+    json_.key(name);
+    json_.beginObject();
+    for (auto field : member(object, name).get_object()) {
+      json_.key(field.key);
+      write(field.value, name);
+    }
+    json_.endObject();
   }
 
   void writeModule(JsonValue value) {
@@ -129,10 +140,10 @@ class ExirJson {
       writeTensorMeta(field.value);
     }
     json_.endObject();
-    copyMember(value, "sym_int_values");
-    copyMember(value, "sym_bool_values");
+    writeTable(value, "sym_int_values");
+    writeTable(value, "sym_bool_values");
     copyMember(value, "is_single_tensor_return");
-    copyMember(value, "custom_obj_values");
+    writeTable(value, "custom_obj_values");
     if (member(value, "sym_float_values").get_object().value().size() != 0)
       fail<UnsupportedError>("ExecuTorch's form cannot hold symbolic floats");
     json_.endObject();
@@ -282,7 +293,7 @@ class ExirJson {
 
   void writeField(std::string_view key, JsonValue value) {
     if (value.is_null()) return;
-    if (isLaterTag(key)) fail<UnsupportedError>("ExecuTorch's form cannot hold an argument '{}'", key);
+    if (isLaterTag(key)) fail<UnsupportedError>("ExecuTorch's form has no '{}'", key);
     json_.key(key);
     if (key == "as_none") {
       json_.raw("[]");

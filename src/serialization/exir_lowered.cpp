@@ -20,22 +20,18 @@
 namespace edgefx::detail {
 namespace {
 
-constexpr std::array<std::string_view, 7> kModuleMembers = {
+constexpr std::array<std::string_view, 7> kExirModuleMembers = {
     "backend_id",          "processed_bytes",    "compile_specs",   "original_module",
     "original_state_dict", "original_constants", "named_data_store"};
-constexpr std::array<std::string_view, 2> kSpecMembers = {"key", "value"};
-constexpr std::array<std::string_view, 3> kStoreMembers = {"buffers", "pte_data", "external_data"};
-constexpr std::array<std::string_view, 3> kEntryMembers = {"buffer_index", "alignment", "tensor_layout"};
-constexpr JsonStruct kModule{"LoweredBackendModule", kModuleMembers};
-constexpr JsonStruct kSpec{"CompileSpec", kSpecMembers};
-constexpr JsonStruct kStore{"NamedDataStoreOutput", kStoreMembers};
-constexpr JsonStruct kEntry{"DataEntry", kEntryMembers};
+constexpr std::array<std::string_view, 2> kExirSpecMembers = {"key", "value"};
+constexpr std::array<std::string_view, 3> kDataStoreMembers = {"buffers", "pte_data", "external_data"};
+constexpr std::array<std::string_view, 3> kDataEntryMembers = {"buffer_index", "alignment", "tensor_layout"};
+constexpr JsonStruct kExirModule{"LoweredBackendModule", kExirModuleMembers};
+constexpr JsonStruct kExirSpec{"CompileSpec", kExirSpecMembers};
+constexpr JsonStruct kDataStore{"NamedDataStoreOutput", kDataStoreMembers};
+constexpr JsonStruct kDataEntry{"DataEntry", kDataEntryMembers};
 
-std::string base64Of(std::string_view text) {
-  return detail::base64Of(std::as_bytes(std::span(text)));
-}
-
-void writeEntries(JsonWriter& json, const LoweredModule& module, std::string_view tag) {
+void writeDataEntries(JsonWriter& json, const LoweredModule& module, std::string_view tag) {
   json.beginObject();
   for (size_t i = 0; i < module.namedData.size(); ++i) {
     const NamedData& data = module.namedData[i];
@@ -59,7 +55,7 @@ std::string namedDataStore(const LoweredModule& module) {
   for (const NamedData& data : module.namedData) json.string(base64Of(data.bytes.text()));
   json.endArray();
   json.key("pte_data");
-  writeEntries(json, module, "");
+  writeDataEntries(json, module, "");
   json.key("external_data");
   json.beginObject();
   std::vector<std::string_view> tags;
@@ -68,7 +64,7 @@ std::string namedDataStore(const LoweredModule& module) {
       continue;
     tags.push_back(data.externalTag);
     json.key(data.externalTag);
-    writeEntries(json, module, data.externalTag);
+    writeDataEntries(json, module, data.externalTag);
   }
   json.endObject();
   json.endObject();
@@ -89,7 +85,7 @@ class ExirModuleReader {
   Parts read(JsonValue value, LoweredModule& into) {
     Parts parts;
     const uint32_t seen = json_.members(
-        value, kModule,
+        value, kExirModule,
         [&](size_t i, JsonValue member) {
           switch (i) {
             case 0:
@@ -115,7 +111,7 @@ class ExirModuleReader {
           }
         },
         kIgnore);
-    json_.require(kModule, seen, kModuleMembers.size() - 1);
+    json_.require(kExirModule, seen, kExirModuleMembers.size() - 1);
     return parts;
   }
 
@@ -129,7 +125,7 @@ class ExirModuleReader {
   void readSpec(JsonValue value, LoweredModule& into) {
     CompileSpec& spec = into.compileSpecs.emplace_back();
     const uint32_t seen = json_.members(
-        value, kSpec,
+        value, kExirSpec,
         [&](size_t i, JsonValue member) {
           if (i == 0) {
             spec.key = json_.string(member, "key");
@@ -138,7 +134,7 @@ class ExirModuleReader {
           }
         },
         kIgnore);
-    json_.require(kSpec, seen, kSpecMembers.size());
+    json_.require(kExirSpec, seen, kExirSpecMembers.size());
   }
 
   void readStore(std::string_view text, LoweredModule& into) {
@@ -146,7 +142,7 @@ class ExirModuleReader {
     std::vector<SharedBytes> buffers;
     std::vector<std::pair<std::string, JsonValue>> tables;
     const uint32_t seen = json_.members(
-        document.parse(text, json_.place.record), kStore,
+        document.parse(text, json_.place.record), kDataStore,
         [&](size_t i, JsonValue member) {
           if (i == 0) {
             for (JsonValue item : json_.array(member, "buffers"))
@@ -159,7 +155,7 @@ class ExirModuleReader {
           }
         },
         kIgnore);
-    json_.require(kStore, seen, kStoreMembers.size());
+    json_.require(kDataStore, seen, kDataStoreMembers.size());
     // In the order of the buffers, which is that in which they were added.
     std::map<int64_t, std::vector<NamedData>> byBuffer;
     for (const auto& [tag, table] : tables) {
@@ -180,7 +176,7 @@ class ExirModuleReader {
     data.externalTag = tag;
     int64_t index = -1;
     const uint32_t seen = json_.members(
-        value, kEntry,
+        value, kDataEntry,
         [&](size_t i, JsonValue member) {
           if (i == 0) {
             index = json_.integer(member, "buffer_index");
@@ -189,7 +185,7 @@ class ExirModuleReader {
           }
         },
         kIgnore);
-    json_.require(kEntry, seen, 2);
+    json_.require(kDataEntry, seen, 2);
     if (index < 0 || static_cast<size_t>(index) >= buffers.size())
       json_.fail(fmt::format("buffer {} is named, there are {}", index, buffers.size()));
     if (data.alignment < 1)

@@ -229,8 +229,12 @@ class ArchiveLoader {
                                 program, caches_);
   }
 
-  SharedBytes partBytes(const ZipRecord& record) {
-    return recordBytes(file_, zip_, record, options_.checkWeights || record.size <= kAlwaysChecked);
+  // Once for each record, for many may name one that is deflated.
+  const SharedBytes& partBytes(const ZipRecord& record) {
+    auto [at, isNew] = parts_.try_emplace(&record);
+    if (isNew)
+      at->second = recordBytes(file_, zip_, record, options_.checkWeights || record.size <= kAlwaysChecked);
+    return at->second;
   }
 
   // A program from its records. Its delegates must have numbers below `limit`.
@@ -310,9 +314,10 @@ class ArchiveLoader {
     size_t depth;  // delegates from this one down
   };
   static constexpr uint64_t kNoLimit = ~uint64_t{0};
-  std::map<uint64_t, Lowered> lowered_;  // by number
-  size_t nesting_ = 0;                   // delegates around what is being read
-  size_t deepest_ = 0;                   // depth of the delegates of the program being read
+  std::map<uint64_t, Lowered> lowered_;            // by number
+  std::map<const ZipRecord*, SharedBytes> parts_;  // looked up only, never iterated
+  size_t nesting_ = 0;                             // delegates around what is being read
+  size_t deepest_ = 0;                             // depth of the delegates of the program being read
   Archive archive_;
 };
 

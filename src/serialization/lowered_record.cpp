@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kLoweredMembers = {"backend_id", "compile_specs",
                                                              "debug_handle_map", "named_data"};
-constexpr std::array<std::string_view, 2> kSpecMembers = {"key", "value"};
-constexpr std::array<std::string_view, 4> kDataMembers = {"key", "record", "alignment", "external_tag"};
+constexpr std::array<std::string_view, 2> kLoweredSpecMembers = {"key", "value"};
+constexpr std::array<std::string_view, 4> kNamedDataMembers = {"key", "record", "alignment", "external_tag"};
 constexpr JsonStruct kLowered{"delegate", kLoweredMembers};
-constexpr JsonStruct kSpec{"compile spec", kSpecMembers};
-constexpr JsonStruct kData{"named data", kDataMembers};
+constexpr JsonStruct kLoweredSpec{"compile spec", kLoweredSpecMembers};
+constexpr JsonStruct kNamedData{"named data", kNamedDataMembers};
 
 std::string moduleJson(const LoweredModule& module, const std::vector<std::string>& dataRecords) {
   JsonWriter json;
@@ -30,7 +30,7 @@ std::string moduleJson(const LoweredModule& module, const std::vector<std::strin
     json.key("key");
     json.string(spec.key);
     json.key("value");
-    json.string(base64Of(std::as_bytes(std::span(spec.value))));
+    json.string(base64Of(spec.value));
     json.endObject();
   }
   json.endArray();
@@ -99,9 +99,9 @@ class LoweredReader {
   void readSpec(JsonValue value) {
     CompileSpec& spec = into_.compileSpecs.emplace_back();
     const uint32_t seen = json_.members(
-        value, kSpec,
+        value, kLoweredSpec,
         [&](size_t i, JsonValue member) {
-          std::string_view text = json_.string(member, kSpecMembers[i]);
+          std::string_view text = json_.string(member, kLoweredSpecMembers[i]);
           if (i == 0) {
             spec.key = text;
             return;
@@ -113,7 +113,7 @@ class LoweredReader {
           spec.value = std::move(*bytes);
         },
         kIgnore);
-    json_.require(kSpec, seen, kSpecMembers.size());
+    json_.require(kLoweredSpec, seen, kLoweredSpecMembers.size());
   }
 
   // [id, [handle, ...]]
@@ -137,7 +137,7 @@ class LoweredReader {
   void readData(JsonValue value) {
     NamedData& data = into_.namedData.emplace_back();
     const uint32_t seen = json_.members(
-        value, kData,
+        value, kNamedData,
         [&](size_t i, JsonValue member) {
           if (i == 0) {
             data.key = json_.string(member, "key");
@@ -152,7 +152,7 @@ class LoweredReader {
           }
         },
         kIgnore);
-    json_.require(kData, seen, kDataMembers.size());
+    json_.require(kNamedData, seen, kNamedDataMembers.size());
   }
 
   JsonReader json_;

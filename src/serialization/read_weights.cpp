@@ -16,6 +16,13 @@
 #include <map>
 
 namespace edgefx::detail {
+
+// The storage that tensors over one record share.
+struct SharedStorage {
+  SharedBytes bytes;
+  c10::Storage storage;
+};
+
 namespace {
 
 constexpr std::array<std::string_view, 4> kPayloadMembers = {"path_name", "is_param", "use_pickle",
@@ -23,11 +30,6 @@ constexpr std::array<std::string_view, 4> kPayloadMembers = {"path_name", "is_pa
 constexpr std::array<std::string_view, 1> kConfigMembers = {"config"};
 constexpr JsonStruct kPayload{"PayloadMeta", kPayloadMembers};
 constexpr JsonStruct kConfig{"PayloadConfig", kConfigMembers};
-
-struct SharedStorage {
-  SharedBytes bytes;
-  c10::Storage storage;
-};
 
 std::vector<int64_t> numbers(const std::vector<SymInt>& symbolic) {
   std::vector<int64_t> plain;

@@ -66,7 +66,7 @@ class TorchSaveWriter {
     op(PickleOp::Stop);
 
     std::string archive;
-    ZipWriter zip(archive, "archive");
+    ZipWriter zip(&archive, "archive");
     zip.add("data.pkl", std::as_bytes(std::span(pickle_)));
     const std::string_view order = std::endian::native == std::endian::little ? "little" : "big";
     zip.add("byteorder", std::as_bytes(std::span(order)));

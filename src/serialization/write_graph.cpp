@@ -8,7 +8,7 @@
 namespace edgefx::detail {
 namespace {
 
-constexpr int kDeepestGraph = 128;  // what the reader takes
+constexpr int kDeepestWrittenGraph = 128;  // what the reader takes
 
 // An effect token has no description of its own: it is written as the empty tensor that torch has for it.
 const ValueMeta& tokenTensor() {
@@ -41,7 +41,8 @@ GraphWriter::GraphWriter(ModelWriter& model, const GraphModule& module, std::str
       path_(std::move(path)),
       depth_(depth),
       names_(module.graph(), path_) {
-  if (depth_ > kDeepestGraph) fail<UnsupportedError>("graphs nested deeper than {} levels", kDeepestGraph);
+  if (depth_ > kDeepestWrittenGraph)
+    fail<UnsupportedError>("graphs nested deeper than {} levels", kDeepestWrittenGraph);
   for (const GraphModule::Child& child : module.children()) children_.emplace(child.name, child.module.get());
 }
 

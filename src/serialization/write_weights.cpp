@@ -22,7 +22,7 @@ bool isObjectPrefix(std::string_view prefix) {
   return prefix == "custom_obj_" || prefix == "opaque_obj_";
 }
 
-std::vector<int64_t> numbers(const std::vector<SymInt>& shape) {
+std::vector<int64_t> plainNumbers(const std::vector<SymInt>& shape) {
   std::vector<int64_t> values;
   for (const SymInt& value : shape) {
     if (value.isSymbolic())
@@ -37,8 +37,8 @@ void checkExtent(const StoredTensor& stored) {
   if (meta.storageOffset.isSymbolic()) fail<UnsupportedError>("a stored tensor has a symbolic offset");
   // Tensors of the meta device are shapes without memory.
   if (meta.device.type == "meta" && stored.storage().empty()) return;
-  uint64_t needed = storageBytesNeeded(numbers(meta.sizes), numbers(meta.strides), meta.storageOffset.value(),
-                                       elementSize(meta.dtype));
+  uint64_t needed = storageBytesNeeded(plainNumbers(meta.sizes), plainNumbers(meta.strides),
+                                       meta.storageOffset.value(), elementSize(meta.dtype));
   if (needed > stored.storage().size()) {
     fail<UsageError>("the recorded shape needs {} bytes of storage, which has {}", needed,
                      stored.storage().size());

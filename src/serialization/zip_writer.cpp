@@ -150,7 +150,7 @@ ZipWriter::ZipWriter(std::filesystem::path target, std::string root)
   createTemporary();
 }
 
-ZipWriter::ZipWriter(std::string& memory, std::string root) : root_(std::move(root)), memory_(&memory) {
+ZipWriter::ZipWriter(std::string* memory, std::string root) : root_(std::move(root)), memory_(memory) {
   openRoot();
 }
 

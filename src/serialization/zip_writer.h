@@ -24,8 +24,8 @@ class ZipWriter {
   // Throws UsageError if `root` is more than one folder or unsafe, Error if `target` exists and is no regular
   // file or the temporary file cannot be made.
   explicit ZipWriter(std::filesystem::path target, std::string root = {});
-  // Appends the archive to `memory`, which must outlive the writer.
-  ZipWriter(std::string& memory, std::string root);
+  // Appends the archive to `*memory`, which must outlive the writer.
+  ZipWriter(std::string* memory, std::string root);
   ~ZipWriter();
   ZipWriter(const ZipWriter&) = delete;
   ZipWriter& operator=(const ZipWriter&) = delete;
