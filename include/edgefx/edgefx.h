@@ -29,6 +29,7 @@
 #include <edgefx/partition/partitioner.h>
 #include <edgefx/partition/tags.h>
 #include <edgefx/program/check_program.h>
+#include <edgefx/program/compare_programs.h>
 #include <edgefx/program/exported_program.h>
 #include <edgefx/program/lowered_module.h>
 #include <edgefx/program/signature.h>

@@ -3,9 +3,9 @@
 #include <edgefx/program/tensor_table.h>
 #include <edgefx/support/warning.h>
 
+#include "backend/guarded_call.h"
 #include "support/fail.h"
 
-#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,28 +33,6 @@ void warnOfFirstUse(const OpBackend& backend) {
   warn({"experimental",
         fmt::format("operator backends are experimental, and their interface may change (backend '{}')",
                     backend.name())});
-}
-
-ExportedProgram runBackend(const ExportedProgram& program, const OpBackend& backend,
-                           std::string_view methodName, const Diagnostic& place) {
-  ExportedProgram copy = program.clone();
-  auto failed = [&](const std::string& what) {
-    Diagnostic diagnostic = place;
-    diagnostic.message = "the backend threw " + what;
-    return LoweringError(std::move(diagnostic));
-  };
-  try {
-    return backend.lower(std::move(copy), methodName);
-  } catch (Error& error) {
-    error.fillIn(place);
-    throw;
-  } catch (const c10::Error& error) {
-    std::throw_with_nested(failed(fmt::format("an error of LibTorch: {}", error.what_without_backtrace())));
-  } catch (const std::exception& error) {
-    std::throw_with_nested(failed(fmt::format("an exception: {}", error.what())));
-  } catch (...) {
-    std::throw_with_nested(failed("something that is no std::exception"));
-  }
 }
 
 const StoredTensor* storedTensor(const ExportedProgram& program, const std::string& target) {
@@ -162,7 +140,8 @@ ExportedProgram lowerProgram(const ExportedProgram& program, const OpBackend& ba
   place.method = methodName;
 
   warnOfFirstUse(backend);
-  ExportedProgram lowered = runBackend(program, backend, methodName, place);
+  ExportedProgram lowered =
+      detail::guardedCall(place, "the backend", [&] { return backend.lower(program.clone(), methodName); });
   checkLowered(program, lowered, place);
   return lowered;
 }

@@ -217,6 +217,24 @@ Argument ArgumentWriter::write(const Arg& value, int depth) {
       value.value_);
 }
 
+Argument* ArgumentWriter::copyMapped(const Argument* from, size_t count, std::span<Node* const> mapped) {
+  if (count == 0) return nullptr;
+  Argument* const to = allocate(count);
+  for (size_t i = 0; i < count; ++i) {
+    const Argument& source = from[i];
+    if (source.kind_ == Argument::Kind::Node) {
+      to[i] = makeNode(*mapped[source.value_.node->id()]);
+    } else if (hasChildren(source)) {
+      const std::span<const Argument> items = children(source);
+      to[i] = makeItems(source.kind_, copyMapped(items.data(), items.size(), mapped), source.length_,
+                        source.hint_);
+    } else {
+      to[i] = copy(source, 0);
+    }
+  }
+  return to;
+}
+
 Argument* ArgumentWriter::relocate(const Argument* from, size_t count, detail::Arena& arena,
                                    const detail::NodeSlabs& nodes) {
   if (count == 0) return nullptr;

@@ -42,6 +42,9 @@ class ArgumentWriter {
   static Argument* relocate(const Argument* from, size_t count, detail::Arena& arena,
                             const detail::NodeSlabs& nodes);
 
+  // Copies `count` arguments of another graph into this one's storage; nodes are replaced by mapped[id].
+  Argument* copyMapped(const Argument* from, size_t count, std::span<Node* const> mapped);
+
   // Calls visit(Node*&) for each node in the tree, depth first, left to right.
   template <typename Visit>
   static void eachNode(Argument* arguments, size_t count, Visit&& visit) {

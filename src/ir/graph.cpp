@@ -462,5 +462,53 @@ void GraphBuilder::finish(Node& node, Argument* arguments, size_t numArgs, size_
   graph_.linkInputs(node, arguments, numArgs + 2 * numKwargs);
 }
 
+Node& GraphBuilder::appendNamedAs(const Node& from, NodeOp op) {
+  Node& node = graph_.allocateNode(op);
+  graph_.setStoredName(node, graph_.text_->store(from.name()), from.nameHash_);
+  node.value_ = from.value_;
+  node.meta_ = from.meta_;
+  graph_.linkBetween(node, *graph_.root_->prev_, *graph_.root_);
+  return node;
+}
+
+Node& GraphBuilder::copy(const Node& from, std::span<Node* const> mapped) {
+  Node& node = appendNamedAs(from, from.op_);
+  if (from.isCall()) {
+    node.target_.info = from.target_.info;
+  } else {
+    const std::string_view text = from.targetText();
+    const std::string_view stored = text == node.name() ? node.name() : graph_.text_->store(text);
+    node.target_.text = stored.data();
+    node.targetLength_ = static_cast<uint32_t>(stored.size());
+  }
+  const size_t count = from.numArgs_ + 2 * size_t{from.numKwargs_};
+  finish(node, writer_.copyMapped(from.arguments_, count, mapped), from.numArgs_, from.numKwargs_);
+  return node;
+}
+
+Node& GraphBuilder::placeholderFor(const Node& from) {
+  Node& node = appendNamedAs(from, NodeOp::Placeholder);
+  node.target_.text = node.name_;
+  node.targetLength_ = node.nameLength_;
+  return node;
+}
+
+void GraphBuilder::setOrder(std::span<Node* const> order) {
+  Node* last = graph_.root_;
+  for (Node* node : order) {
+    last->next_ = node;
+    node->prev_ = last;
+    last = node;
+  }
+  last->next_ = graph_.root_;
+  graph_.root_->prev_ = last;
+  graph_.relabelAll();
+}
+
+void GraphBuilder::forgetErasedNames() {
+  graph_.names_.reset();
+  graph_.namesReady_.store(false, std::memory_order_release);
+}
+
 }  // namespace detail
 }  // namespace edgefx

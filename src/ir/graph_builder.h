@@ -4,6 +4,7 @@
 
 #include "ir/argument_writer.h"
 
+#include <span>
 #include <string_view>
 
 namespace edgefx::detail {
@@ -27,7 +28,19 @@ class GraphBuilder {
   // links them.
   void finish(Node& node, Argument* arguments, size_t numArgs, size_t numKwargs);
 
+  // Appends a copy of a node of another graph, with its name, value and metadata; the nodes in its arguments
+  // are replaced by mapped[id]. The graph's names must not have been asked for yet.
+  Node& copy(const Node& from, std::span<Node* const> mapped);
+  // Appends a placeholder with the name, value and metadata of a node of another graph.
+  Node& placeholderFor(const Node& from);
+  // Gives all live nodes of the graph a new order, which must hold each once.
+  void setOrder(std::span<Node* const> order);
+  // As copying the graph would: names that no live node has become free again, and counting starts anew.
+  void forgetErasedNames();
+
  private:
+  Node& appendNamedAs(const Node& from, NodeOp op);
+
   Graph& graph_;
   ArgumentWriter writer_;
 };

@@ -1,4 +1,5 @@
 #include <edgefx/backend/lower_program.h>
+#include <edgefx/backend/to_backend.h>
 #include <edgefx/manager/edge_program_manager.h>
 
 #include "support/fail.h"
@@ -73,24 +74,32 @@ const ExportedProgram& EdgeProgramManager::exportedProgram(std::string_view meth
   failUnknownMethod(method, methods());
 }
 
+template <typename T>
+EdgeProgramManager::OfMethod<T> EdgeProgramManager::forEveryMethod(const T& what) const {
+  OfMethod<T> all;
+  all.reserve(methods_.size());
+  for (const Method& method : methods_) all.emplace_back(method.name, &what);
+  return all;
+}
+
+template <typename T>
+void EdgeProgramManager::checkMethods(const OfMethod<T>& what, std::string_view kind) const {
+  std::unordered_set<std::string_view> known, named;
+  for (const Method& method : methods_) known.insert(method.name);
+  for (const auto& [name, item] : what) {
+    if (!known.contains(name)) failUnknownMethod(name, methods());
+    if (item == nullptr) fail<UsageError>("expected {} for method '{}', found null", kind, name);
+    if (!named.insert(name).second) fail<UsageError>("method '{}' is named twice", name);
+  }
+}
+
 EdgeProgramManager EdgeProgramManager::toOpBackend(const OpBackend& backend) const {
-  BackendOfMethod backends;
-  backends.reserve(methods_.size());
-  for (const Method& method : methods_) backends.emplace_back(method.name, &backend);
-  return toOpBackend(backends);
+  return toOpBackend(forEveryMethod(backend));
 }
 
 EdgeProgramManager EdgeProgramManager::toOpBackend(const BackendOfMethod& backends) const {
-  std::unordered_set<std::string_view> known;
-  for (const Method& method : methods_) known.insert(method.name);
-  std::unordered_map<std::string_view, const OpBackend*> backendOf;
-  for (const auto& [name, backend] : backends) {
-    if (known.count(name) == 0) failUnknownMethod(name, methods());
-    if (backend == nullptr)
-      fail<UsageError>("expected an operator backend for method '{}', found null", name);
-    if (!backendOf.emplace(name, backend).second) fail<UsageError>("method '{}' is named twice", name);
-  }
-
+  checkMethods(backends, "an operator backend");
+  const std::unordered_map<std::string_view, const OpBackend*> backendOf(backends.begin(), backends.end());
   EdgeProgramManager lowered = *this;
   lowered.config_.checkIrValidity = false;
   for (Method& method : lowered.methods_) {
@@ -98,6 +107,33 @@ EdgeProgramManager EdgeProgramManager::toOpBackend(const BackendOfMethod& backen
     if (found == backendOf.end()) continue;
     method.program =
         std::make_shared<const ExportedProgram>(lowerProgram(*method.program, *found->second, method.name));
+  }
+  return lowered;
+}
+
+EdgeProgramManager EdgeProgramManager::toBackend(const Partitioner& partitioner,
+                                                 const BackendRegistry& registry) const {
+  return toBackend(forEveryMethod(partitioner), registry);
+}
+
+EdgeProgramManager EdgeProgramManager::toBackend(const PartitionerOfMethod& partitioners,
+                                                 const BackendRegistry& registry) const {
+  checkMethods(partitioners, "a partitioner");
+  const std::unordered_map<std::string_view, const Partitioner*> partitionerOf(partitioners.begin(),
+                                                                               partitioners.end());
+  EdgeProgramManager lowered = *this;
+  lowered.config_.checkIrValidity = false;
+  std::vector<Method*> changed;
+  std::vector<MethodToPartition> methods;
+  for (Method& method : lowered.methods_) {
+    auto found = partitionerOf.find(method.name);
+    if (found == partitionerOf.end()) continue;
+    changed.push_back(&method);
+    methods.push_back({method.name, method.program.get(), found->second});
+  }
+  std::vector<ExportedProgram> programs = edgefx::toBackend(methods, registry);
+  for (size_t i = 0; i < changed.size(); ++i) {
+    changed[i]->program = std::make_shared<const ExportedProgram>(std::move(programs[i]));
   }
   return lowered;
 }

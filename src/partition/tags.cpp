@@ -52,6 +52,15 @@ std::string_view Tags::tagOf(const Node& node) const {
   return index ? std::string_view(tags_[*index]) : std::string_view();
 }
 
+void Tags::setNoCopy(const Node& placeholder) {
+  entry(placeholder).noCopy = true;
+}
+
+bool Tags::isNoCopy(const Node& placeholder) const {
+  const Entry* found = find(placeholder);
+  return found != nullptr && found->noCopy;
+}
+
 void Tags::reject(const Node& node, std::string reason) {
   Entry& at = entry(node);
   if (at.reason == 0) at.reason = numberOf(reason, reasons_, reasonNumbers_);

@@ -5,7 +5,7 @@
 
 #include "serialization/exir_lowered.h"
 #include "serialization/json_reader.h"
-#include "serialization/read_program.h"
+#include "serialization/json_document.h"
 #include "serialization/write_program.h"
 #include "support/fail.h"
 

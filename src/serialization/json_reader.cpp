@@ -4,6 +4,7 @@
 #include "serialization/json_writer.h"
 #include "support/fail.h"
 
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -53,6 +54,20 @@ void JsonReader::failKind(std::string_view what, std::string_view wanted, JsonVa
   fail(fmt::format("'{}' must be {}, found {}", what, wanted, kindName(found)));
 }
 
+void JsonReader::failInteger(std::string_view what, JsonValue found) const {
+  if (found.is<uint64_t>()) fail(fmt::format("'{}' does not fit a 64-bit signed integer", what));
+  failKind(what, "an integer", found);
+}
+
+void JsonReader::failTags(simdjson::dom::object found, std::string_view unionName) const {
+  auto at = found.begin();
+  if (at == found.end()) fail(fmt::format("{} needs exactly one tag, found none", unionName));
+  const std::string_view first = at.key();
+  ++at;
+  fail(fmt::format("{} needs exactly one tag, found '{}' and '{}'", unionName, printable(first),
+                   printable(at.key())));
+}
+
 void JsonReader::failDuplicate(const JsonStruct& schema, std::string_view key) const {
   fail(fmt::format("member '{}' of {} occurs twice", printable(key), schema.name));
 }
@@ -61,21 +76,6 @@ void JsonReader::failMissing(const JsonStruct& schema, uint32_t missing) const {
   size_t i = 0;
   while ((missing >> i & 1) == 0) ++i;
   fail(fmt::format("{} lacks its member '{}'", schema.name, schema.members[i]));
-}
-
-std::string_view JsonReader::string(JsonValue value, std::string_view what) const {
-  std::string_view text;
-  if (value.get(text) != simdjson::SUCCESS) failKind(what, "a string", value);
-  return text;
-}
-
-int64_t JsonReader::integer(JsonValue value, std::string_view what) const {
-  int64_t number = 0;
-  if (value.get(number) != simdjson::SUCCESS) {
-    if (value.is<uint64_t>()) fail(fmt::format("'{}' does not fit a 64-bit signed integer", what));
-    failKind(what, "an integer", value);
-  }
-  return number;
 }
 
 bool JsonReader::boolean(JsonValue value, std::string_view what) const {
@@ -97,27 +97,17 @@ double JsonReader::number(JsonValue value, std::string_view what) const {
   failKind(what, "a float", value);
 }
 
-simdjson::dom::array JsonReader::array(JsonValue value, std::string_view what) const {
-  simdjson::dom::array items;
-  if (value.get(items) != simdjson::SUCCESS) failKind(what, "an array", value);
-  return items;
-}
-
-simdjson::dom::object JsonReader::object(JsonValue value, std::string_view what) const {
-  simdjson::dom::object fields;
-  if (value.get(fields) != simdjson::SUCCESS) failKind(what, "an object", value);
-  return fields;
-}
-
-JsonReader::Tagged JsonReader::tagged(JsonValue value, std::string_view unionName) const {
-  simdjson::dom::object fields = object(value, unionName);
-  auto at = fields.begin();
-  if (at == fields.end()) fail(fmt::format("{} needs exactly one tag, found none", unionName));
-  Tagged found{at.key(), at.value()};
-  if (++at != fields.end()) {
-    fail(fmt::format("{} needs exactly one tag, found '{}' and '{}'", unionName, printable(found.tag),
-                     printable(at.key())));
-  }
+JsonReader::CustomObj JsonReader::customObj(JsonValue value) const {
+  static constexpr std::array<std::string_view, 2> kMembers = {"name", "class_fqn"};
+  static constexpr JsonStruct kCustomObj{"CustomObjArgument", kMembers};
+  CustomObj found;
+  uint32_t seen = members(
+      value, kCustomObj,
+      [&](size_t i, JsonValue member) {
+        (i == 0 ? found.name : found.className) = string(member, kMembers[i]);
+      },
+      kIgnore);
+  require(kCustomObj, seen, 1);
   return found;
 }
 
@@ -166,6 +156,15 @@ std::string pythonJson(JsonValue value) {
   JsonWriter writer;
   write(writer, value);
   return writer.take();
+}
+
+void appendMember(std::string& text, std::string_view key, JsonValue value) {
+  if (!text.empty()) text += ", ";
+  JsonWriter quoted;
+  quoted.string(key);
+  text += quoted.text();
+  text += ": ";
+  text += pythonJson(value);
 }
 
 }  // namespace edgefx::detail

@@ -14,21 +14,13 @@ Target LoadCaches::target(std::string_view fileText) {
 }
 
 SharedText LoadCaches::text(std::string_view text) {
-  if (auto found = texts_.find(text); found != texts_.end()) return found->second;
+  const uint64_t hash = hashText(text);
+  auto found = texts_.find(hash);
+  if (found != texts_.end() && *found->second == text) return found->second;
   auto made = std::make_shared<const std::string>(text);
-  if (texts_.size() < kMostTexts) texts_.emplace(*made, made);
+  // Of texts with the same hash the first keeps the entry.
+  if (found == texts_.end() && texts_.size() < kMostTexts) texts_.emplace(hash, made);
   return made;
-}
-
-MetaRef LoadCaches::meta(NodeMeta&& meta) {
-  const auto& entries = meta.entries();
-  bool same = lastMeta_ && lastMeta_->entries().size() == entries.size();
-  for (size_t i = 0; same && i < entries.size(); ++i) {
-    const NodeMeta::Entry& last = lastMeta_->entries()[i];
-    same = last.text == entries[i].text && last.key == entries[i].key;
-  }
-  if (!same) lastMeta_ = MetaRef::make(std::move(meta));
-  return lastMeta_;
 }
 
 ValueRef LoadCaches::value(const TensorMeta& tensor) {

@@ -15,7 +15,7 @@
 
 namespace edgefx::detail {
 
-// What the graphs of one file share: equal texts, metadata and value descriptions become one block, and names
+// What the graphs of one file share: equal texts and value descriptions become one block, and names
 // of targets are looked up once.
 class LoadCaches {
  public:
@@ -25,9 +25,6 @@ class LoadCaches {
 
   // A shared copy of a metadata text. Models repeat a few long ones, so equal texts become one.
   SharedText text(std::string_view text);
-
-  // The same block for metadata that equals the last one given.
-  MetaRef meta(NodeMeta&& meta);
 
   // One block for all equal descriptions.
   ValueRef value(const TensorMeta& tensor);
@@ -42,9 +39,8 @@ class LoadCaches {
   using ByText = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
 
   ByText<Target> targets_;
-  std::unordered_map<std::string_view, SharedText, TextHash, std::equal_to<>>
-      texts_;  // keys point into the values
-  MetaRef lastMeta_;
+  // By hash.
+  std::unordered_map<uint64_t, SharedText> texts_;
   std::unordered_map<uint64_t, ValueRef> values_;
   ByText<std::shared_ptr<const Symbolic>> symbolics_;
   std::string key_;  // scratch

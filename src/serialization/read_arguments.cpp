@@ -150,7 +150,7 @@ Argument GraphReader::readTagged(Scope& scope, std::string_view tag, JsonValue h
   };
 
   size_t index = 0;
-  while (index < kTags.size() && kTags[index] != tag) ++index;
+  while (index < kTags.size() && !sameName(kTags[index], tag)) ++index;
   if (index == kTags.size()) json_.fail(fmt::format("unknown argument tag '{}'", printable(tag)));
   switch (static_cast<Tag>(index)) {
     case Tag::None:
@@ -194,17 +194,8 @@ Argument GraphReader::readTagged(Scope& scope, std::string_view tag, JsonValue h
             fmt::format("operator argument '{}': {}", printable(name), error.diagnostics().front().message));
       }
     }
-    case Tag::CustomObj: {
-      std::string_view name;
-      uint32_t seen = json_.members(
-          held, kCustomObjArgument,
-          [&](size_t i, JsonValue member) {
-            if (i == 0) name = json_.string(member, "name");
-          },
-          kIgnore);
-      json_.require(kCustomObjArgument, seen, 1);
-      return ArgumentWriter::makeNode(use(scope, name));
-    }
+    case Tag::CustomObj:
+      return ArgumentWriter::makeNode(use(scope, json_.customObj(held).name));
     case Tag::Graph:
       return readGraphArgument(scope, held);
     case Tag::SymInt:

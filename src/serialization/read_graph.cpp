@@ -33,7 +33,6 @@ constexpr JsonStruct kNode{"Node", kNodeMembers};
 constexpr JsonStruct kNamedArgument{"NamedArgument", kNamedArgumentMembers};
 
 constexpr std::string_view kOpsPrefix = "torch.ops.";
-constexpr std::string_view kGetitem = "operator.getitem";
 
 // Functions that torch's verifier lets a program call, besides operators. The file's text decides what a
 // program calls, so anything else is refused rather than looked up.
@@ -82,13 +81,7 @@ std::string GraphReader::graphPath(const Scope& scope) const {
 }
 
 void GraphReader::keepUnknown(const std::string& path, std::string_view key, JsonValue value) {
-  std::string& text = program_.unknownMembers[path];
-  if (!text.empty()) text += ", ";
-  JsonWriter quoted;
-  quoted.string(key);
-  text += quoted.text();
-  text += ": ";
-  text += pythonJson(value);
+  appendMember(program_.unknownMembers[path], key, value);
 }
 
 void GraphReader::read(JsonValue value, GraphModule& module, const std::vector<std::string>& constantNames,
@@ -162,15 +155,7 @@ void GraphReader::readTables(Scope& scope, JsonValue tensors, JsonValue* symInts
   table(symBools, "graph.sym_bool_values",
         [&](JsonValue value, std::string_view) { return values_.symBoolValue(value); });
   table(customObjects, "graph.custom_obj_values", [&](JsonValue value, std::string_view) {
-    ValueMeta::CustomObject object;
-    uint32_t seen = json_.members(
-        value, kCustomObjArgument,
-        [&](size_t i, JsonValue member) {
-          if (i == 1) object.className = json_.string(member, "class_fqn");
-        },
-        kIgnore);
-    json_.require(kCustomObjArgument, seen, 1);
-    return ValueMeta::of(std::move(object));
+    return ValueMeta::of(ValueMeta::CustomObject{std::string(json_.customObj(value).className)});
   });
 }
 
@@ -224,15 +209,7 @@ void GraphReader::readPlaceholder(Scope& scope, JsonValue input, size_t index,
     std::string_view name = tensorName(held);
     define(scope, name, append(name));
   } else if (tag == "as_custom_obj") {
-    std::string_view name;
-    uint32_t seen = json_.members(
-        held, kCustomObjArgument,
-        [&](size_t i, JsonValue member) {
-          if (i == 0) name = json_.string(member, "name");
-        },
-        kIgnore);
-    json_.require(kCustomObjArgument, seen, 1);
-    checkedName(name, "CustomObjArgument");
+    std::string_view name = checkedName(json_.customObj(held).name, "CustomObjArgument");
     define(scope, name, append(name));
   } else if (tag == "as_sym_int" || tag == "as_sym_float" || tag == "as_sym_bool") {
     auto [kind, name] = json_.tagged(held, tag);
@@ -278,17 +255,43 @@ Target GraphReader::readTarget(JsonValue value) {
   }
 }
 
+// Nodes that follow one another mostly come from the same place. Entries that equal those of the last
+// metadata read are taken over from it, and so is the whole if all do.
 MetaRef GraphReader::readMetadata(JsonValue value) {
   auto fields = json_.object(value, "metadata");
-  if (fields.begin() == fields.end()) return nullptr;
-  NodeMeta meta;
-  names_.clear();
-  for (auto field : fields) {
-    if (!names_.add(field.key))
-      json_.fail(fmt::format("metadata entry '{}' occurs twice", printable(field.key)));
-    meta.append(std::string(field.key), caches_.text(json_.string(field.value, field.key)));
+  const auto end = fields.end();
+  auto at = fields.begin();
+  if (at == end) return nullptr;
+  static const std::vector<NodeMeta::Entry> kNoEntries;
+  const std::vector<NodeMeta::Entry>& last = lastMeta_ ? lastMeta_->entries() : kNoEntries;
+  auto isLast = [&](size_t i, std::string_view text) { return *last[i].text == text; };
+  size_t equal = 0;
+  for (; at != end && equal < last.size() && last[equal].key == at.key(); ++at, ++equal) {
+    if (!isLast(equal, json_.string(at.value(), last[equal].key))) break;
   }
-  return caches_.meta(std::move(meta));
+  if (at == end && equal == last.size()) return lastMeta_;
+
+  NodeMeta meta;
+  meta.reserve(fields.size());
+  for (size_t i = 0; i < equal; ++i) meta.append(last[i].key, last[i].text);
+  bool haveLastKeys = true;  // and so are different from each other
+  for (size_t i = equal; at != end; ++at, ++i) {
+    const std::string_view key = at.key();
+    const std::string_view text = json_.string(at.value(), key);
+    if (haveLastKeys && i < last.size() && last[i].key == key) {
+      meta.append(last[i].key, isLast(i, text) ? last[i].text : caches_.text(text));
+      continue;
+    }
+    if (haveLastKeys) {
+      haveLastKeys = false;
+      names_.clear();
+      for (const NodeMeta::Entry& entry : meta.entries()) names_.add(entry.key);
+    }
+    if (!names_.add(key)) json_.fail(fmt::format("metadata entry '{}' occurs twice", printable(key)));
+    meta.append(std::string(key), caches_.text(text));
+  }
+  lastMeta_ = MetaRef::make(std::move(meta));
+  return lastMeta_;
 }
 
 void GraphReader::readNode(Scope& scope, JsonValue value) {
@@ -394,14 +397,15 @@ void GraphReader::readInputs(Scope& scope, Target target, simdjson::dom::array i
 // operator lacks would be dropped silently by torch, and a missing one fails only when the program runs.
 void GraphReader::orderBySchema(Target target, const OperatorInfo& schema) {
   constexpr size_t kAbsent = ~size_t{0};
-  std::vector<size_t> given(schema.arguments.size(), kAbsent);
+  std::vector<size_t>& given = given_;
+  given.assign(schema.arguments.size(), kAbsent);
   size_t expected = 0;
   bool inOrder = true;
   for (size_t at = 0; at < named_.size(); ++at) {
     const std::string_view name = named_[at].name;
     size_t i = expected;
-    if (i >= schema.arguments.size() || schema.arguments[i].name != name) {
-      for (i = 0; i < schema.arguments.size() && schema.arguments[i].name != name; ++i) {
+    if (i >= schema.arguments.size() || !sameName(schema.arguments[i].name, name)) {
+      for (i = 0; i < schema.arguments.size() && !sameName(schema.arguments[i].name, name); ++i) {
       }
       if (i == schema.arguments.size()) {
         json_.fail(fmt::format("operator '{}' has no argument '{}'", target.name(), printable(name)));
@@ -434,121 +438,6 @@ void GraphReader::orderBySchema(Target target, const OperatorInfo& schema) {
     if (at != kAbsent) ordered.push_back(named_[at]);
   }
   named_ = std::move(ordered);
-}
-
-Node& GraphReader::appendGetitem(Scope& scope, Node& producer, size_t index, std::string_view candidate,
-                                 const MetaRef& meta) {
-  static const Target& getitem = *new Target(kGetitem);
-  Node& node = scope.builder.append(getitem, candidate);
-  Argument* arguments = scope.builder.arguments().allocate(2);
-  arguments[0] = ArgumentWriter::makeNode(producer);
-  arguments[1] = ArgumentWriter::makeInt(static_cast<int64_t>(index));
-  scope.builder.finish(node, arguments, 2, 0);
-  node.setMeta(meta);
-  return node;
-}
-
-void GraphReader::readResults(Scope& scope, Target target, simdjson::dom::array outputs, JsonValue* hopFlag,
-                              std::string_view name, const MetaRef& meta) {
-  size_t count = outputs.size();
-  auto symbolicName = [&](std::string_view tag, JsonValue held) -> std::string_view {
-    auto [kind, text] = json_.tagged(held, tag);
-    if (kind != "as_name") json_.fail(fmt::format("result '{}' must have a name", printable(tag)));
-    return checkedName(json_.string(text, "as_name"), "a result");
-  };
-  auto isSymbolic = [](std::string_view tag) {
-    return tag == "as_sym_int" || tag == "as_sym_bool" || tag == "as_sym_float";
-  };
-
-  // What the single result is called, if the node itself is that result.
-  std::string_view own;
-  bool isOneTuple = false, isNone = false;
-  std::optional<JsonReader::Tagged> single;
-  if (count == 1) {
-    single = json_.tagged(*outputs.begin(), "Argument");
-    bool isHop = target.kind() == TargetKind::HigherOrder;
-    if (single->tag == "as_tensor" || isSymbolic(single->tag)) {
-      own = single->tag == "as_tensor" ? tensorName(single->value) : symbolicName(single->tag, single->value);
-      isOneTuple = isHop && hopFlag != nullptr && !json_.boolean(*hopFlag, "is_hop_single_tensor_return");
-    } else if (single->tag == "as_tensors") {
-      // Files without the flag wrote a tuple of one so.
-      isOneTuple = isHop && hopFlag == nullptr && json_.array(single->value, "as_tensors").size() == 1;
-    } else if (single->tag == "as_none") {
-      isNone = true;
-    } else {
-      json_.fail(fmt::format("result tag '{}' is not one a node can have", printable(single->tag)));
-    }
-  }
-
-  std::string made;
-  std::string_view candidate = name;
-  if (isNone) {
-    // torch names these after the target, whatever the file says.
-    candidate = made = fmt::format("{}_unused", target.nameCandidate());
-  } else if (candidate.empty()) {
-    candidate = !own.empty() && !isOneTuple ? own : target.nameCandidate();
-  }
-  Node& node = scope.builder.append(target, candidate);
-  Argument* arguments = scope.builder.arguments().allocate(positional_.size() + keyword_.size());
-  std::copy(positional_.begin(), positional_.end(), arguments);
-  std::copy(keyword_.begin(), keyword_.end(), arguments + positional_.size());
-  scope.builder.finish(node, arguments, positional_.size(), keyword_.size() / 2);
-  node.setMeta(meta);
-  json_.place.node = node.name();
-
-  if (count == 0) return;
-  if (isNone) {
-    node.setValue(ValueMeta::of(ValueMeta::None()));
-    return;
-  }
-  if (!own.empty() && !isOneTuple) {
-    node.setName(own);
-    define(scope, own, node);
-    json_.place.node = node.name();
-    return;
-  }
-
-  ValueMeta::Sequence results;
-  auto addTensors = [&](Node& producer, JsonValue held, ValueMeta::Sequence& into) {
-    size_t i = 0;
-    for (JsonValue item : json_.array(held, "as_tensors")) {
-      std::string_view result = tensorName(item);
-      Node& getitem = appendGetitem(scope, producer, i++, result, meta);
-      define(scope, result, getitem);
-      into.elements.push_back(getitem.valueRef());
-    }
-  };
-  if (single && single->tag == "as_tensors") {
-    results.isList = !isOneTuple;
-    addTensors(node, single->value, results);
-  } else {
-    size_t i = 0;
-    for (JsonValue output : outputs) {
-      auto [tag, held] = json_.tagged(output, "Argument");
-      if (tag == "as_tensor" || isSymbolic(tag)) {
-        std::string_view result = tag == "as_tensor" ? tensorName(held) : symbolicName(tag, held);
-        Node& getitem = appendGetitem(scope, node, i, result, meta);
-        define(scope, result, getitem);
-        results.elements.push_back(getitem.valueRef());
-      } else if (tag == "as_none") {
-        Node& getitem = appendGetitem(scope, node, i, "as_none", meta);
-        getitem.setValue(ValueMeta::of(ValueMeta::None()));
-        results.elements.push_back(getitem.valueRef());
-      } else if (tag == "as_tensors") {
-        Node& getitem = appendGetitem(scope, node, i, "getitem", meta);
-        ValueMeta::Sequence list;
-        list.isList = true;
-        addTensors(getitem, held, list);
-        getitem.setValue(ValueMeta::of(std::move(list)));
-        results.elements.push_back(getitem.valueRef());
-      } else {
-        json_.fail(
-            fmt::format("result {} has tag '{}', which is not one a node can have", i, printable(tag)));
-      }
-      ++i;
-    }
-  }
-  node.setValue(ValueMeta::of(std::move(results)));
 }
 
 void GraphReader::readOutputs(Scope& scope, JsonValue outputs, bool isSingle) {

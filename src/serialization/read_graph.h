@@ -87,7 +87,9 @@ class GraphReader {
   std::vector<NamedArgument> named_;   // scratch of readNode
   std::vector<Argument> positional_;   // scratch of readNode
   std::vector<Argument> keyword_;      // scratch of readNode: key, value, ...
+  std::vector<size_t> given_;          // scratch of orderBySchema
   UniqueNames names_;                  // scratch
+  MetaRef lastMeta_;                   // read last
   int nesting_ = 0;                    // of dicts around the argument being read
   std::vector<UnknownInput> unknown_;  // of the node being read
 };

@@ -4,7 +4,6 @@
 #include <edgefx/support/warning.h>
 
 #include "serialization/byte_text.h"
-#include "serialization/json_fault.h"
 #include "serialization/json_writer.h"
 #include "serialization/read_graph.h"
 #include "serialization/read_signature.h"
@@ -199,28 +198,6 @@ void refuseVersion(SchemaVersion version, JsonValue program, std::string_view re
 }
 
 }  // namespace
-
-JsonValue JsonDocument::parse(std::string_view text, std::string_view record, bool isPadded) {
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  simdjson::error_code error = simdjson::SUCCESS;
-  JsonValue root;
-  if (text.empty() || text.starts_with(kByteOrderMark)) {
-    error = simdjson::TAPE_ERROR;  // the parser crashes on empty text
-  } else if (isPadded) {
-    error = parser_.parse(reinterpret_cast<const uint8_t*>(text.data()), text.size(), false).get(root);
-  } else {
-    copy_ = simdjson::padded_string(text);
-    error = parser_.parse(copy_).get(root);
-  }
-  if (error == simdjson::SUCCESS) return root;
-  if (text.find("NaN") != std::string_view::npos || text.find("Infinity") != std::string_view::npos) {
-    copy_ = simdjson::padded_string(quoteBareNonFinite(text));
-    if (parser_.parse(copy_).get(root) == simdjson::SUCCESS) return root;
-  }
-  Diagnostic diagnostic(jsonErrorText(text, simdjson::error_message(error), kDeepest));
-  diagnostic.record = record;
-  throw ParseError(std::move(diagnostic));
-}
 
 ExportedProgram readProgramJson(JsonDocument& document, std::string_view text, std::string_view record,
                                 LoadCaches& caches, const TensorTable& stateDict, bool isPadded,

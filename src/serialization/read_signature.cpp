@@ -122,13 +122,9 @@ SpecArg SignatureReader::readArgument(JsonValue value) {
   if (tag == "as_custom_obj") {
     SpecArg arg;
     arg.kind = SpecArgKind::CustomObject;
-    uint32_t seen = json_.members(
-        held, kCustomObjArgument,
-        [&](size_t i, JsonValue member) {
-          (i == 0 ? arg.name : arg.className) = json_.string(member, kCustomObjMembers[i]);
-        },
-        kIgnore);
-    json_.require(kCustomObjArgument, seen, 1);
+    auto [name, className] = json_.customObj(held);
+    arg.name = name;
+    arg.className = className;
     return arg;
   }
   SpecArgKind symbolic = tag == "as_sym_int"     ? SpecArgKind::SymInt
@@ -177,13 +173,9 @@ InputSpec SignatureReader::readInput(JsonValue value, size_t index) {
   } else if (tag == "custom_obj") {
     JsonValue arg = stored(InputKind::CustomObject, "custom_obj_name");
     spec.arg.kind = SpecArgKind::CustomObject;
-    uint32_t seen = json_.members(
-        arg, kCustomObjArgument,
-        [&](size_t i, JsonValue member) {
-          (i == 0 ? spec.arg.name : spec.arg.className) = json_.string(member, kCustomObjMembers[i]);
-        },
-        kIgnore);
-    json_.require(kCustomObjArgument, seen, 1);
+    auto [name, className] = json_.customObj(arg);
+    spec.arg.name = name;
+    spec.arg.className = className;
   } else if (tag == "token") {
     spec.kind = InputKind::Token;
     spec.arg = namedArg(*readSpec(held, tag, "", path).arg, SpecArgKind::Token, "TokenArgument");

@@ -114,7 +114,7 @@ std::shared_ptr<const Symbolic> ValueReader::symbolic(JsonValue value) {
 
 SymInt ValueReader::symInt(JsonValue value) {
   auto [tag, held] = json_.tagged(value, "SymInt");
-  if (tag == "as_int") return SymInt(json_.integer(held, tag));
+  if (sameName(tag, "as_int")) return SymInt(json_.integer(held, tag));
   if (tag != "as_expr") json_.fail(fmt::format("unknown tag '{}' of SymInt", printable(tag)));
   auto expression = symbolic(held);
   if (expression->hint.index() > 1) json_.fail("the hint of a symbolic integer must be an integer");
@@ -179,34 +179,44 @@ MemoryFormat ValueReader::memoryFormat(JsonValue value) {
   return *format;
 }
 
-ValueTable::ValueTable(size_t expected) : slots_(std::bit_ceil(expected + expected / 2 + 8)) {}
+ValueTable::ValueTable(size_t expected) : slots_(std::bit_ceil(expected + expected / 2 + 8)) {
+  values_.reserve(expected);
+}
 
-size_t ValueTable::slotOf(std::string_view name) const {
-  size_t mask = slots_.size() - 1;
-  size_t i = hashText(name) & mask;
-  while (slots_[i].name.data() != nullptr && slots_[i].name != name) i = (i + 1) & mask;
+size_t ValueTable::slotOf(std::string_view name, uint32_t hash) const {
+  const size_t mask = slots_.size() - 1;
+  size_t i = hash & mask;
+  while (slots_[i].value != kNone &&
+         (slots_[i].hash != hash || !sameName(values_[slots_[i].value].name, name))) {
+    i = (i + 1) & mask;
+  }
   return i;
 }
 
 ValueTable::Value* ValueTable::find(std::string_view name) {
-  Value& slot = slots_[slotOf(name)];
-  return slot.name.data() == nullptr ? nullptr : &slot;
+  const Slot& slot = slots_[slotOf(name, static_cast<uint32_t>(hashText(name)))];
+  return slot.value == kNone ? nullptr : &values_[slot.value];
 }
 
 ValueTable::Value* ValueTable::add(std::string_view name) {
-  if (used_ * 4 >= slots_.size() * 3) grow();
-  Value& slot = slots_[slotOf(name)];
-  if (slot.name.data() != nullptr) return nullptr;
-  slot.name = name;
-  ++used_;
-  return &slot;
+  if (values_.size() * 4 >= slots_.size() * 3) grow();
+  const auto hash = static_cast<uint32_t>(hashText(name));
+  Slot& slot = slots_[slotOf(name, hash)];
+  if (slot.value != kNone) return nullptr;
+  slot = {hash, static_cast<uint32_t>(values_.size())};
+  values_.emplace_back().name = name;
+  return &values_.back();
 }
 
 void ValueTable::grow() {
-  std::vector<Value> old(slots_.size() * 2);
+  std::vector<Slot> old(slots_.size() * 2);
   old.swap(slots_);
-  for (Value& value : old) {
-    if (value.name.data() != nullptr) slots_[slotOf(value.name)] = std::move(value);
+  const size_t mask = slots_.size() - 1;
+  for (const Slot& slot : old) {
+    if (slot.value == kNone) continue;
+    size_t i = slot.hash & mask;
+    while (slots_[i].value != kNone) i = (i + 1) & mask;
+    slots_[i] = slot;
   }
 }
 

@@ -59,15 +59,23 @@ class ValueTable {
 
   // Null if there is no entry of that name.
   Value* find(std::string_view name);
-  // Returns null if there is an entry of that name already.
+  // Returns null if there is an entry of that name already. The entry may move when others are added.
   Value* add(std::string_view name);
 
  private:
-  size_t slotOf(std::string_view name) const;
+  static constexpr uint32_t kNone = ~uint32_t{0};
+  // Small, so that the slots of large graphs stay in the cache; values near each other in the file are used
+  // near each other.
+  struct Slot {
+    uint32_t hash = 0;
+    uint32_t value = kNone;  // index into values_
+  };
+
+  size_t slotOf(std::string_view name, uint32_t hash) const;
   void grow();
 
-  std::vector<Value> slots_;
-  size_t used_ = 0;
+  std::vector<Slot> slots_;
+  std::vector<Value> values_;
 };
 
 }  // namespace edgefx::detail

@@ -142,10 +142,7 @@ TensorTable WeightReader::readConfig(JsonValue config, std::string_view record, 
     json.place.item = field.key;
     if (table.contains(field.key)) json.fail("the tensor has an entry already");
     auto keepUnknown = [&](std::string_view key, JsonValue value) {
-      std::string& text = program.unknownMembers[fmt::format("{}[{}]", unknownPath, field.key)];
-      JsonWriter quoted;
-      quoted.string(key);
-      text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", quoted.text(), pythonJson(value));
+      appendMember(program.unknownMembers[fmt::format("{}[{}]", unknownPath, field.key)], key, value);
     };
     std::string pathName;
     bool isParameter = false, usePickle = false;

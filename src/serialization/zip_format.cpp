@@ -1,16 +1,8 @@
 #include "serialization/zip_format.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 
 namespace edgefx::detail::zip {
-
-uint32_t crc32Of(std::span<const std::byte> bytes) {
-  uLong crc = ::crc32_z(0, nullptr, 0);
-  if (!bytes.empty()) crc = ::crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
-  return static_cast<uint32_t>(crc);
-}
 
 std::string_view nameFault(std::string_view name) {
   if (name.empty()) return "is empty";

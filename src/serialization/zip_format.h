@@ -53,8 +53,6 @@ void append(std::string& to, T value) {
   for (size_t i = 0; i < sizeof(T); ++i) to.push_back(static_cast<char>(value >> (8 * i) & 0xff));
 }
 
-uint32_t crc32Of(std::span<const std::byte> bytes);
-
 // Why `name` may not name a record, as in "is absolute"; empty if it may. Names ending in '/' are folders and
 // left to the caller.
 std::string_view nameFault(std::string_view name);

@@ -3,6 +3,7 @@
 #include <edgefx/support/error.h>
 
 #include "serialization/byte_text.h"
+#include "serialization/crc32.h"
 #include "serialization/zip_format.h"
 #include "support/fail.h"
 
@@ -458,7 +459,7 @@ RecordBytes ZipReader::read(const ZipRecord& record) const {
     content = RecordBytes(inflateTo(stored, record.size, fault));
     if (!fault.empty()) refuse(file_, outerRecord_, record.name, std::move(fault));
   }
-  const uint32_t crc = zip::crc32Of(content.bytes());
+  const uint32_t crc = crc32Of(content.bytes());
   if (crc != record.crc) {
     refuse(file_, outerRecord_, record.name,
            fmt::format("checksum mismatch: expected CRC-32 {:08x}, found {:08x}", record.crc, crc));

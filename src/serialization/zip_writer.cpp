@@ -3,6 +3,7 @@
 #include <edgefx/support/error.h>
 
 #include "serialization/byte_text.h"
+#include "serialization/crc32.h"
 #include "serialization/zip_format.h"
 #include "support/fail.h"
 
@@ -217,7 +218,7 @@ uint32_t ZipWriter::add(std::string_view name, std::span<const std::byte> bytes)
   const auto [stored, isNew] = names_.insert(std::move(fullName));
   if (!isNew) fail<UsageError>("record '{}' was added before", printable(name));
 
-  const EntrySizes entry{position_, bytes.size(), zip::crc32Of(bytes)};
+  const EntrySizes entry{position_, bytes.size(), crc32Of(bytes)};
   put(localHeader(entry, *stored));
   const std::string_view payload(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (payload.size() <= kCopiedPayload) {

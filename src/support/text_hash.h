@@ -15,7 +15,8 @@ uint64_t hashSeed();
 inline uint64_t hashText(std::string_view text) {
   __extension__ typedef unsigned __int128 Product;
   constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15;
-  uint64_t hash = hashSeed() + text.size() * kMultiplier;
+  const uint64_t seed = hashSeed();
+  uint64_t hash = seed + text.size() * kMultiplier;
   // Both halves of the product: the last characters of a name are the upper bits of a word, and touch the
   // upper half only.
   auto mix = [&hash](uint64_t word) {
@@ -34,6 +35,13 @@ inline uint64_t hashText(std::string_view text) {
     for (size_t i = 0; i < left; ++i) few = few << 8 | static_cast<unsigned char>(at[i]);
     mix(few);
     return hash;
+  }
+  // Long text: two words for one multiplication. No file can cancel the seed.
+  for (; left > 24; at += 16, left -= 16) {
+    uint64_t words[2];
+    std::memcpy(words, at, 16);
+    const auto product = static_cast<Product>(words[0] ^ seed) * (words[1] ^ hash);
+    hash = static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   }
   for (; left > 8; at += 8, left -= 8) mixWordAt(at);
   mixWordAt(at + left - 8);  // overlaps the word before

@@ -27,7 +27,8 @@ TEST(BackendRegistry, FindsByNameInOrderOfRegistration) {
 
 TEST(BackendRegistry, UnknownNameListsTheKnownOnes) {
   BackendRegistry registry;
-  EXPECT_CONTAINS(errorOf<UsageError>([&] { registry.opBackend("npu"); }).what(), "'npu': none is registered");
+  EXPECT_CONTAINS(errorOf<UsageError>([&] { registry.opBackend("npu"); }).what(),
+                  "'npu': none is registered");
   registry.add(named("zeta"));
   registry.add(named("alpha"));
   EXPECT_CONTAINS(errorOf<UsageError>([&] { registry.opBackend("npu"); }).what(),

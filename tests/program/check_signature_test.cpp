@@ -18,7 +18,7 @@ using test::sampleTensor;
 using test::tensorValue;
 using test::tinyProgram;
 
-std::vector<std::string> messages(const ExportedProgram& program) {
+std::vector<std::string> signatureMessages(const ExportedProgram& program) {
   std::vector<std::string> out;
   for (const Diagnostic& diagnostic : checkSignature(program)) out.push_back(diagnostic.message);
   return out;
@@ -59,21 +59,21 @@ ExportedProgram everyKind() {
 }
 
 TEST(CheckSignature, AcceptsGoodPrograms) {
-  EXPECT_EQ(messages(tinyProgram()), Messages());
-  EXPECT_EQ(messages(countingProgram()), Messages());
-  EXPECT_EQ(messages(everyKind()), Messages());
+  EXPECT_EQ(signatureMessages(tinyProgram()), Messages());
+  EXPECT_EQ(signatureMessages(countingProgram()), Messages());
+  EXPECT_EQ(signatureMessages(everyKind()), Messages());
 }
 
 TEST(CheckSignature, AcceptsAListOfResults) {
   ExportedProgram program = tinyProgram();
   program.graph().outputNode().setArgs({Arg::list({*program.graph().find("relu")})});
-  EXPECT_EQ(messages(program), Messages());
+  EXPECT_EQ(signatureMessages(program), Messages());
 }
 
 TEST(CheckSignature, AcceptsExtraEntriesOfTheStateDict) {
   ExportedProgram program = tinyProgram();
   program.stateDict().set("unused", sampleTensor({1}));
-  EXPECT_EQ(messages(program), Messages());
+  EXPECT_EQ(signatureMessages(program), Messages());
 }
 
 TEST(CheckSignature, PlaceholderWithoutSpec) {
@@ -81,7 +81,7 @@ TEST(CheckSignature, PlaceholderWithoutSpec) {
   InsertionGuard guard(program.graph(), before(*program.graph().find("linear")));
   program.graph().placeholder("rogue");
   EXPECT_EQ(
-      messages(program),
+      signatureMessages(program),
       Messages{"expected as many input specs as placeholders, found 3 specs for 4 placeholders; placeholders "
                "without spec: '%rogue'; specs without placeholder: none"});
 }
@@ -92,7 +92,7 @@ TEST(CheckSignature, SpecWithoutPlaceholder) {
     program.signature.inputs.emplace_back().arg.name = "ghost_" + std::to_string(i);
   }
   EXPECT_EQ(
-      messages(program),
+      signatureMessages(program),
       Messages{
           "expected as many input specs as placeholders, found 13 specs for 3 placeholders; placeholders "
           "without spec: none; specs without placeholder: '%ghost_0', '%ghost_1', '%ghost_2', '%ghost_3', "
@@ -103,7 +103,7 @@ TEST(CheckSignature, TwoSpecsNameOnePlaceholder) {
   ExportedProgram program = tinyProgram();
   program.signature.inputs[1].arg.name = "p_weight";
   EXPECT_EQ(
-      messages(program),
+      signatureMessages(program),
       (Messages{
           "input spec 1 (buffer \"scale\") names '%p_weight', as input spec 0 does",
           "input spec 1 (buffer \"scale\") names '%p_weight', which stands elsewhere; the placeholder at "
@@ -126,7 +126,7 @@ TEST(CheckSignature, SpecNamesNoPlaceholder) {
 TEST(CheckSignature, PlaceholderRenamedBehindTheSignature) {
   ExportedProgram program = everyKind();
   for (const char* name : {"token", "obj_queue", "n"}) program.graph().find(name)->rename("other");
-  Messages found = messages(program);
+  Messages found = signatureMessages(program);
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(found[0].substr(0, 36), "input spec 0 (token) names '%token',");
   EXPECT_EQ(found[1].substr(0, 54), "input spec 5 (custom object \"queue\") names '%obj_queue");
@@ -136,14 +136,14 @@ TEST(CheckSignature, PlaceholderRenamedBehindTheSignature) {
 TEST(CheckSignature, SwappedSpecs) {
   ExportedProgram program = tinyProgram();
   std::swap(program.signature.inputs[0], program.signature.inputs[1]);
-  EXPECT_EQ(messages(program).size(), 2u);
+  EXPECT_EQ(signatureMessages(program).size(), 2u);
 }
 
 TEST(CheckSignature, UnknownKinds) {
   ExportedProgram program = tinyProgram();
   program.signature.inputs[0].kind = static_cast<InputKind>(9);
   program.signature.outputs[0].kind = static_cast<OutputKind>(0);
-  EXPECT_EQ(messages(program),
+  EXPECT_EQ(signatureMessages(program),
             (Messages{"input spec 0 has the unknown kind 9", "output spec 0 has the unknown kind 0"}));
 }
 
@@ -154,7 +154,7 @@ TEST(CheckSignature, ArgumentsOfTheWrongKind) {
   program.signature.outputs[1].arg.kind = SpecArgKind::SymFloat;
   program.signature.outputs[6].arg.kind = SpecArgKind::CustomObject;
   EXPECT_EQ(
-      messages(program),
+      signatureMessages(program),
       (Messages{
           "input spec 0 (token) must be a token, found a symbolic int",
           "input spec 1 (parameter \"fc.weight\") must be a tensor, found a symbolic int",
@@ -171,7 +171,7 @@ TEST(CheckSignature, MissingTargets) {
   for (size_t i : {1, 2, 4, 5}) program.signature.inputs[i].target.reset();
   for (size_t i : {1, 2, 3, 6, 7}) program.signature.outputs[i].target.reset();
   EXPECT_EQ(
-      messages(program),
+      signatureMessages(program),
       (Messages{"input spec 1 (parameter) has no target, expected the name of a parameter",
                 "input spec 2 (buffer) has no target, expected the name of a buffer",
                 "input spec 4 (constant tensor) has no target, expected the name of a constant tensor",
@@ -192,38 +192,38 @@ TEST(CheckSignature, ParameterNotStored) {
   EXPECT_EQ(found[0].message, "input spec 0 (parameter \"weight\") is not in the state dict");
   program.constants().set("weight", sampleTensor({4, 4}));
   EXPECT_EQ(
-      messages(program),
+      signatureMessages(program),
       Messages{"input spec 0 (parameter \"weight\") is not in the state dict, but among the constants"});
 }
 
 TEST(CheckSignature, ParameterStoredAsBuffer) {
   ExportedProgram program = tinyProgram();
   program.stateDict().find("weight")->isParameter = false;
-  EXPECT_EQ(messages(program),
+  EXPECT_EQ(signatureMessages(program),
             Messages{"input spec 0 (parameter \"weight\") is in the state dict, but not as a parameter"});
 }
 
 TEST(CheckSignature, BufferWithoutPersistence) {
   ExportedProgram program = tinyProgram();
   program.signature.inputs[1].persistent.reset();
-  EXPECT_EQ(messages(program),
+  EXPECT_EQ(signatureMessages(program),
             Messages{"input spec 1 (buffer \"scale\") does not say whether it is persistent"});
 }
 
 TEST(CheckSignature, PersistentBufferNotStored) {
   ExportedProgram program = tinyProgram();
   program.stateDict().erase("scale");
-  EXPECT_EQ(messages(program),
+  EXPECT_EQ(signatureMessages(program),
             Messages{"input spec 1 (buffer \"scale\") is persistent, but not in the state dict"});
   program.constants().set("scale", sampleTensor({4}));
-  EXPECT_EQ(messages(program), Messages());
+  EXPECT_EQ(signatureMessages(program), Messages());
 }
 
 TEST(CheckSignature, NonPersistentBufferInTheWrongPlace) {
   ExportedProgram program = tinyProgram();
   program.signature.inputs[1].persistent = false;
   EXPECT_EQ(
-      messages(program),
+      signatureMessages(program),
       (Messages{
           "input spec 1 (buffer \"scale\") is not persistent, but in the state dict",
           "input spec 1 (buffer \"scale\") is not persistent and must be among the constants, but is not"}));
@@ -235,7 +235,7 @@ TEST(CheckSignature, ConstantsNotStored) {
   program.constants().erase("queue");
   program.stateDict().set("lifted", sampleTensor({2}));
   EXPECT_EQ(
-      messages(program),
+      signatureMessages(program),
       (Messages{"input spec 4 (constant tensor \"lifted\") is not among the constants, but in the state dict",
                 "input spec 5 (custom object \"queue\") is not among the constants"}));
 }
@@ -243,8 +243,8 @@ TEST(CheckSignature, ConstantsNotStored) {
 TEST(CheckSignature, NoOutputNode) {
   ExportedProgram program = tinyProgram();
   program.graph().erase(program.graph().outputNode());
-  EXPECT_EQ(messages(program), Messages{"expected the output as last node, found call_function"});
-  EXPECT_EQ(messages(ExportedProgram()), Messages{"expected the output as last node, found no node"});
+  EXPECT_EQ(signatureMessages(program), Messages{"expected the output as last node, found call_function"});
+  EXPECT_EQ(signatureMessages(ExportedProgram()), Messages{"expected the output as last node, found no node"});
 }
 
 TEST(CheckSignature, BareResult) {
@@ -252,11 +252,11 @@ TEST(CheckSignature, BareResult) {
   Node& output = program.graph().outputNode();
   output.setArgs({*program.graph().find("relu")});
   EXPECT_EQ(
-      messages(program),
+      signatureMessages(program),
       Messages{"expected a tuple or list of results as the only argument of the output, found '%relu'"});
   output.setArgs({});
   EXPECT_EQ(
-      messages(program),
+      signatureMessages(program),
       Messages{"expected a tuple or list of results as the only argument of the output, found 0 arguments"});
 }
 
@@ -264,7 +264,7 @@ TEST(CheckSignature, ResultCount) {
   ExportedProgram program = countingProgram();
   program.graph().outputNode().setArgs({Arg::tuple({*program.graph().find("mul")})});
   EXPECT_EQ(
-      messages(program),
+      signatureMessages(program),
       Messages{"expected as many output specs as results, found 2 specs for 1 results; results without spec: "
                "'%mul'; specs without result: '%add', '%relu'"});
 }
@@ -273,14 +273,14 @@ TEST(CheckSignature, ResultIsAnotherNode) {
   ExportedProgram program = tinyProgram();
   program.graph().outputNode().setArgs({Arg::tuple({*program.graph().find("mul")})});
   EXPECT_EQ(
-      messages(program),
+      signatureMessages(program),
       Messages{"output spec 0 (user output) names '%relu', but the graph returns '%mul' at its position"});
   program.graph().outputNode().setArgs({Arg::tuple({nullptr})});
   EXPECT_EQ(
-      messages(program),
+      signatureMessages(program),
       Messages{"output spec 0 (user output) names '%relu', but the graph returns None at its position"});
   program.graph().outputNode().setArgs({Arg::tuple({Arg::list({*program.graph().find("relu")})})});
-  EXPECT_EQ(messages(program),
+  EXPECT_EQ(signatureMessages(program),
             Messages{"output spec 0 (user output) names '%relu', but the graph returns a list of 1 "
                      "items at its position"});
 }
@@ -294,9 +294,9 @@ TEST(CheckSignature, ConstantResultsAreComparedByValue) {
     builder.constantOutput(value);
   }
   ExportedProgram program = builder.finish();
-  EXPECT_EQ(messages(program), Messages());
+  EXPECT_EQ(signatureMessages(program), Messages());
   program.graph().outputNode().setArgs({Arg::tuple({2, 1, -0.0, "mean", 0, x})});
-  EXPECT_EQ(messages(program),
+  EXPECT_EQ(signatureMessages(program),
             (Messages{"output spec 0 (user output) is the constant 1, but the graph returns 2",
                       "output spec 1 (user output) is the constant True, but the graph returns 1",
                       "output spec 2 (user output) is the constant 0.0, but the graph returns -0.0",
@@ -313,7 +313,7 @@ TEST(CheckSignature, TargetsThatNoInputHolds) {
   program.signature.outputs[6].target = "gone";
   program.signature.outputs[7].target = "gone";
   EXPECT_EQ(
-      messages(program),
+      signatureMessages(program),
       (Messages{
           "output spec 1 (mutation of buffer \"fc.weight\") names a buffer that no input spec holds",
           "output spec 2 (mutation of parameter \"keys\") names a parameter that no input spec holds",
@@ -331,7 +331,7 @@ TEST(CheckSignature, OneNodeMayBeTwoMutations) {
   builder.result(OutputKind::BufferMutation, add, "a");
   builder.result(OutputKind::BufferMutation, add, "b");
   builder.userOutput(add);
-  EXPECT_EQ(messages(builder.finish()), Messages());
+  EXPECT_EQ(signatureMessages(builder.finish()), Messages());
 }
 
 TEST(CheckSignature, APlaceholderMayBeAMutation) {
@@ -339,7 +339,7 @@ TEST(CheckSignature, APlaceholderMayBeAMutation) {
   builder.buffer("k", sampleTensor({2}));
   Node& x = builder.userInput("x", tensorValue({2}));
   builder.result(OutputKind::BufferMutation, x, "k");
-  EXPECT_EQ(messages(builder.finish()), Messages());
+  EXPECT_EQ(signatureMessages(builder.finish()), Messages());
 }
 
 TEST(CheckSignature, MutationAfterAUserOutput) {
@@ -349,7 +349,7 @@ TEST(CheckSignature, MutationAfterAUserOutput) {
   builder.userOutput(add);
   builder.result(OutputKind::BufferMutation, add, "k");
   EXPECT_EQ(
-      messages(builder.finish()),
+      signatureMessages(builder.finish()),
       Messages{"output spec 1 (mutation of buffer \"k\") stands after output spec 0 (user output), expected "
                "tokens first, then mutations, then all others"});
 }
@@ -360,14 +360,14 @@ TEST(CheckSignature, TokenAfterAMutation) {
   Node& k = builder.buffer("k", sampleTensor({2}));
   builder.result(OutputKind::BufferMutation, k, "k");
   builder.result(OutputKind::Token, token);
-  EXPECT_EQ(messages(builder.finish()).size(), 1u);
+  EXPECT_EQ(signatureMessages(builder.finish()).size(), 1u);
 }
 
 TEST(CheckSignature, TokensMustComeBack) {
   ProgramBuilder builder;
   builder.token("token");
   builder.userOutput(builder.userInput("x", tensorValue({2})));
-  EXPECT_EQ(messages(builder.finish()),
+  EXPECT_EQ(signatureMessages(builder.finish()),
             Messages{"expected as many token outputs as token inputs, found 0 for 1"});
 }
 
@@ -377,7 +377,7 @@ TEST(CheckSignature, ReportsEveryViolation) {
   program.signature.inputs[1].persistent.reset();
   program.signature.inputs[2].arg.name = "y";
   program.signature.outputs[0].arg.name = "z";
-  EXPECT_EQ(messages(program).size(), 4u);
+  EXPECT_EQ(signatureMessages(program).size(), 4u);
 }
 
 }  // namespace

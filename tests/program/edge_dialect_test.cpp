@@ -60,7 +60,7 @@ TEST(WrapAsEdge, DropsGetitemsNobodyUses) {
   EXPECT_NE(program.graph().find("unused_call"), nullptr);
 }
 
-std::unique_ptr<Graph> branchGraph() {
+std::unique_ptr<Graph> edgeBranchGraph() {
   auto graph = std::make_unique<Graph>();
   Node& x = graph->placeholder("x");
   Node& topk = graph->call("aten.topk.default", {x, 1}, {}, "topk");
@@ -73,12 +73,12 @@ std::unique_ptr<Graph> branchGraph() {
 TEST(WrapAsEdge, ReachesNestedGraphs) {
   ProgramBuilder builder;
   Node& x = builder.userInput("x", tensorValue({2}));
-  Node& branch = builder.branch("true_graph_0", branchGraph());
+  Node& branch = builder.branch("true_graph_0", edgeBranchGraph());
   Node& call = builder.call("higher_order.cond", {x, branch, branch, Arg::list({x})}, tensorValue({1}));
   builder.userOutput(call);
   ExportedProgram program = builder.finish();
   GraphModule& outer = *program.graphModule().findChild("true_graph_0");
-  outer.addChild("inner", std::make_unique<GraphModule>(branchGraph()));
+  outer.addChild("inner", std::make_unique<GraphModule>(edgeBranchGraph()));
 
   wrapAsEdge(program);
   for (const char* path : {"true_graph_0", "true_graph_0.inner"}) {

@@ -320,6 +320,63 @@ TEST_F(Refusals, MembersOfStructs) {
   EXPECT_MENTIONS(error(), "p_linear_weight");
 }
 
+// Metadata is read beside that of the node before.
+class MetadataOfNodes : public Refusals {
+ protected:
+  // Gives the program's nodes these metadata objects, in order.
+  void set(const std::vector<std::string>& objects) {
+    std::string& json = record(kModel).content;
+    size_t at = json.find("\"nodes\": [");
+    for (const std::string& object : objects) {
+      constexpr std::string_view kKey = "\"metadata\": ", kNext = ", \"is_hop_single_tensor_return\"";
+      at = json.find(kKey, at) + kKey.size();
+      json.replace(at, json.find(kNext, at) - at, object);
+    }
+  }
+  // "key=text,...;" of each call, and "same;" if it shares the block of the one before.
+  std::string loaded() {
+    const std::filesystem::path path = dir_ / "file.pt2";
+    writeFile(path, zip_.bytes());
+    const ExportedProgram program = loadProgram(path);
+    std::string text;
+    const NodeMeta* last = nullptr;
+    for (const Node& node : program.graph().nodes()) {
+      if (!node.isCall()) continue;
+      const NodeMeta* meta = node.metaRef().get();
+      if (meta != nullptr && meta == last) {
+        text += "same;";
+        continue;
+      }
+      if (meta != nullptr) {
+        for (const NodeMeta::Entry& entry : meta->entries()) text += entry.key + "=" + *entry.text + ",";
+      }
+      text += ";";
+      last = meta;
+    }
+    return text;
+  }
+};
+
+TEST_F(MetadataOfNodes, KeepTheirOrderAndShareEqualBlocks) {
+  set({R"({"a": "1", "b": "2"})", R"({"a": "1", "b": "2"})", R"({"b": "2", "a": "1"})", R"({"b": "2"})"});
+  EXPECT_EQ(loaded(), "a=1,b=2,;same;b=2,a=1,;b=2,;");
+  set({R"({"a": "1"})", R"({"a": "1", "b": "2"})", R"({"a": "3", "b": "2", "c": "3"})", R"({})"});
+  EXPECT_EQ(loaded(), "a=1,;a=1,b=2,;a=3,b=2,c=3,;;");
+}
+
+TEST_F(MetadataOfNodes, MustNotRepeatEntries) {
+  for (std::string_view second : {R"({"a": "1", "a": "1"})", R"({"a": "3", "b": "2", "a": "1"})",
+                                  R"({"a": "1", "b": "2", "a": "1"})", R"({"c": "1", "a": "1", "a": "2"})"}) {
+    set({R"({"a": "1", "b": "2"})", std::string(second)});
+    EXPECT_MENTIONS(error(), "metadata entry 'a' occurs twice");
+  }
+}
+
+TEST_F(MetadataOfNodes, MustBeTexts) {
+  set({R"({"a": "1", "b": "2"})", R"({"a": "1", "b": 2})"});
+  EXPECT_MENTIONS(error(), "'b' must be a string, found an integer");
+}
+
 TEST_F(Refusals, DuplicateMembers) {
   edit(kModel, "\"verifiers\"", "\"verifiers\"", "\"verifiers\": [], \"verifiers\"");
   EXPECT_MENTIONS(error(), "'verifiers' of ExportedProgram occurs twice");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "serialization/crc32.h"
 #include "serialization/expect_error.h"
 #include "serialization/zip_format.h"
 
@@ -64,7 +65,7 @@ struct TestZip {
     for (const TestRecord& record : records) {
       const std::string stored =
           record.stored.value_or(record.method == kMethodDeflated ? deflate(record.content) : record.content);
-      const uint32_t crc = record.crc.value_or(crc32Of(asBytes(record.content)));
+      const uint32_t crc = record.crc.value_or(detail::crc32Of(asBytes(record.content)));
       const uint64_t offset = record.headerOffset.value_or(out.size());
       const uint16_t flags = record.flags | (record.hasDescriptor ? kFlagDataDescriptor : 0);
       const std::string localName = record.localName.value_or(record.name);

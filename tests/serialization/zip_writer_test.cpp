@@ -2,6 +2,7 @@
 
 #include <edgefx/support/error.h>
 
+#include "serialization/crc32.h"
 #include "serialization/expect_error.h"
 #include "serialization/mapped_file.h"
 #include "serialization/zip_format.h"
@@ -82,7 +83,7 @@ TEST(ZipWriter, PadsLikePyTorchAndPutsSizesInLocalHeaders) {
   const std::byte* header = asBytes(bytes).data();
   EXPECT_EQ(zip::load<uint16_t>(header + 6), zip::kFlagUtf8);
   EXPECT_EQ(zip::load<uint16_t>(header + 12), 0x21);  // 1980-01-01
-  EXPECT_EQ(zip::load<uint32_t>(header + 14), zip::crc32Of(asBytes("abc")));
+  EXPECT_EQ(zip::load<uint32_t>(header + 14), crc32Of(asBytes("abc")));
   EXPECT_EQ(zip::load<uint32_t>(header + 22), 3u);
 }
 

@@ -10,6 +10,9 @@
 
 namespace edgefx {
 
+// Key of the metadata entry that says why a node was not delegated, when the partitioner gave a reason.
+inline constexpr std::string_view kWhyNotDelegated = "why_not_delegated";
+
 // Lowers what `partitioner` tags in `program` into delegates of the backends that its specs name, and returns
 // the program with calls in their place. `program` is not changed, whatever happens. Throws LoweringError
 // naming partitioner, backend, method, tag and node: for tags that do not make convex partitions, tagged

@@ -160,6 +160,8 @@ class NodeMeta : public RefCounted {
   }
   // Appends an entry whose key is known to be new. O(1).
   void append(std::string key, SharedText text) { entries_.push_back({std::move(key), std::move(text)}); }
+  // Room for that many entries.
+  void reserve(size_t count) { entries_.reserve(count); }
   // Returns whether there was one.
   bool erase(std::string_view key);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <edgefx/backend/op_backend.h>
+#include <edgefx/backend/backend_registry.h>
 #include <edgefx/manager/compile_config.h>
 #include <edgefx/manager/constant_value.h>
 #include <edgefx/manager/etrecord.h>
@@ -49,7 +49,26 @@ class EdgeProgramManager {
   using BackendOfMethod = std::vector<std::pair<std::string, const OpBackend*>>;
   EdgeProgramManager toOpBackend(const BackendOfMethod& backends) const;
 
+  // Lowers what the partitioner tags in every method into delegates of the registry's backends, as toBackend
+  // of backend/to_backend.h does: each backend sees the partitions of all methods at once. The new manager
+  // has the same constant methods, record and compile config, but for IR validity. Throws as toBackend;
+  // nothing has changed then.
+  EdgeProgramManager toBackend(const Partitioner& partitioner, const BackendRegistry& registry) const;
+
+  // The same for the methods named; the others stay the same program. Throws UsageError for unknown methods,
+  // for a method named twice and for null partitioners.
+  using PartitionerOfMethod = std::vector<std::pair<std::string, const Partitioner*>>;
+  EdgeProgramManager toBackend(const PartitionerOfMethod& partitioners,
+                               const BackendRegistry& registry) const;
+
  private:
+  template <typename T>
+  using OfMethod = std::vector<std::pair<std::string, const T*>>;
+  template <typename T>
+  OfMethod<T> forEveryMethod(const T& what) const;
+  template <typename T>
+  void checkMethods(const OfMethod<T>& what, std::string_view kind) const;
+
   struct Method {
     std::string name;
     std::shared_ptr<const ExportedProgram> program;

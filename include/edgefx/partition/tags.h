@@ -29,6 +29,10 @@ class Tags {
   // The tags ever given, by that number.
   const std::vector<std::string>& all() const { return tags_; }
 
+  // Refuses, rather than copies, the placeholder of a constant whose users go to several delegates.
+  void setNoCopy(const Node& placeholder);
+  bool isNoCopy(const Node& placeholder) const;
+
   // Why a node was left out: the first reason given stays. It is kept for nodes that end up without a tag,
   // and goes into their metadata, so that reports can answer.
   void reject(const Node& node, std::string reason);
@@ -39,6 +43,7 @@ class Tags {
   struct Entry {
     uint32_t tag = 0;     // index + 1, 0 for none
     uint32_t reason = 0;  // index + 1, 0 for none
+    bool noCopy = false;
   };
   Entry& entry(const Node& node);
   const Entry* find(const Node& node) const;

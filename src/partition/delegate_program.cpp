@@ -1,0 +1,220 @@
+#include "partition/delegate_program.h"
+
+#include <edgefx/program/tensor_table.h>
+
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+namespace edgefx::detail {
+namespace {
+
+SpecArg argOf(const Node& node) {
+  SpecArg arg;
+  arg.name = node.name();
+  if (node.value() == nullptr) return arg;
+  const ValueMeta::Data& data = node.value()->data;
+  if (std::holds_alternative<ValueMeta::SymIntValue>(data)) arg.kind = SpecArgKind::SymInt;
+  if (std::holds_alternative<ValueMeta::SymFloatValue>(data)) arg.kind = SpecArgKind::SymFloat;
+  if (std::holds_alternative<ValueMeta::SymBoolValue>(data)) arg.kind = SpecArgKind::SymBool;
+  if (std::holds_alternative<ValueMeta::Token>(data)) arg.kind = SpecArgKind::Token;
+  if (const auto* object = std::get_if<ValueMeta::CustomObject>(&data)) {
+    arg.kind = SpecArgKind::CustomObject;
+    arg.className = object->className;
+  }
+  return arg;
+}
+
+std::string leaves(size_t count) {
+  std::string out;
+  for (size_t i = 0; i < count; ++i) {
+    out += i == 0 ? "" : ", ";
+    out += R"({"type": null, "context": null, "children_spec": []})";
+  }
+  return out;
+}
+
+std::string tupleSpec(const std::string& children) {
+  return R"({"type": "builtins.tuple", "context": "null", "children_spec": [)" + children + "]}";
+}
+
+// A delegate is called with its inputs in order and returns a flat list.
+ModuleCallEntry flatCall(size_t inputs, size_t outputs) {
+  ModuleCallSignature signature;
+  const std::string kwargs = R"({"type": "builtins.dict", "context": "[]", "children_spec": []})";
+  signature.inSpec = "[1, " + tupleSpec(tupleSpec(leaves(inputs)) + ", " + kwargs) + "]";
+  signature.outSpec = "[1, " + tupleSpec(leaves(outputs)) + "]";
+  return {"", std::move(signature)};
+}
+
+const Argument* resultList(const Graph& graph) {
+  const Node* const output = graph.back();
+  return output == nullptr || !output->isOutput() || output->args().size() != 1 ? nullptr
+                                                                                : &output->args()[0];
+}
+
+}  // namespace
+
+void renameResults(ExportedProgram& program) {
+  const Argument* const results = resultList(std::as_const(program).graph());
+  if (results == nullptr) return;
+  std::unordered_map<std::string, std::string> renamed;
+  const size_t count = std::min(results->items().size(), program.signature.outputs.size());
+  for (size_t i = 0; i < count; ++i) {
+    SpecArg& arg = program.signature.outputs[i].arg;
+    const Node* const node = results->items()[i].findNode();
+    if (arg.isConstant() || node == nullptr || node->name() == arg.name) continue;
+    renamed.emplace(arg.name, node->name());
+    arg.name = node->name();
+  }
+  for (ModuleCallEntry& entry : program.moduleCallGraph) {
+    if (!entry.signature || renamed.empty()) continue;
+    for (SpecArg& arg : entry.signature->outputs) {
+      if (auto found = renamed.find(arg.name); found != renamed.end()) arg.name = found->second;
+    }
+  }
+}
+
+StateSplitter::StateSplitter(ExportedProgram& program) : program_(program), index_(program.signature) {
+  if (const Argument* const results = resultList(std::as_const(program).graph())) {
+    isAbsorbed_.assign(results->items().size(), false);
+    for (size_t i = 0; i < results->items().size(); ++i) {
+      if (const Node* node = results->items()[i].findNode()) results_[node].push_back(i);
+    }
+  }
+}
+
+void StateSplitter::addInputs(const FusedPartition& partition, ExportedProgram& delegate) {
+  const bool isTop = partition.ownerPath.empty();
+  const std::unordered_set<const Node*> consumed(partition.consumed.begin(), partition.consumed.end());
+  for (const Node* node : std::as_const(delegate).graph().placeholders()) {
+    const InputSpec* const outer = isTop ? index_.findInput(node->name()) : nullptr;
+    if (consumed.contains(node)) {
+      const std::string& target = outer->target.value();
+      const StoredTensor* stored = std::as_const(program_).stateDict().find(target);
+      if (stored != nullptr) {
+        delegate.stateDict().set(target, *stored);
+      } else if ((stored = std::as_const(program_).constants().find(target)) != nullptr) {
+        delegate.constants().set(target, *stored);
+      }
+      consumed_.emplace_back(node->name());
+      delegate.signature.inputs.push_back(*outer);
+    } else if (outer != nullptr && outer->arg.kind != SpecArgKind::Tensor &&
+               (outer->kind == InputKind::UserInput || outer->kind == InputKind::Token)) {
+      delegate.signature.inputs.push_back(*outer);
+    } else {
+      delegate.signature.inputs.push_back({InputKind::UserInput, argOf(*node), std::nullopt, std::nullopt});
+    }
+  }
+}
+
+void StateSplitter::addOutputs(FusedPartition& partition, ExportedProgram& delegate) {
+  std::unordered_set<std::string_view> ownState;
+  for (const InputSpec& spec : delegate.signature.inputs) {
+    if (spec.target) ownState.insert(*spec.target);
+  }
+  Args mutations, values;
+  std::vector<OutputSpec> valueSpecs;
+  ValueMeta::Sequence callValue;
+  callValue.isList = true;
+  for (const FusedPartition::Output& output : partition.outputs) {
+    // Results of the program are looked at one by one; those of a branch are values like others.
+    bool isValue = false;
+    for (const Node& user : std::as_const(*output.getitem).users()) {
+      isValue = isValue || !user.isOutput() || !partition.ownerPath.empty();
+    }
+    static const std::vector<size_t> kNowhere;
+    const auto found = results_.find(output.getitem);
+    for (size_t position : found == results_.end() ? kNowhere : found->second) {
+      const OutputSpec* const spec =
+          position < program_.signature.outputs.size() ? &program_.signature.outputs[position] : nullptr;
+      const bool writesOwnState = spec != nullptr && isMutation(spec->kind) &&
+                                  spec->kind != OutputKind::UserInputMutation && spec->target &&
+                                  ownState.contains(*spec->target);
+      if (!writesOwnState) {
+        isValue = true;
+        continue;
+      }
+      isAbsorbed_[position] = true;
+      mutations.emplace_back(*output.value);
+      delegate.signature.outputs.push_back({spec->kind, argOf(*output.value), spec->target});
+    }
+    if (!isValue) {
+      unused_.push_back(output.getitem);
+      continue;
+    }
+    const auto index = static_cast<int64_t>(values.size());
+    if (output.getitem->arg(1).asInt() != index) output.getitem->setArg(1, index);
+    values.emplace_back(*output.value);
+    valueSpecs.push_back({OutputKind::UserOutput, argOf(*output.value), std::nullopt});
+    callValue.elements.push_back(output.value->valueRef());
+  }
+  partition.call->setValue(ValueMeta::of(std::move(callValue)));
+  std::move(values.begin(), values.end(), std::back_inserter(mutations));
+  std::move(valueSpecs.begin(), valueSpecs.end(), std::back_inserter(delegate.signature.outputs));
+  delegate.graph().output(Arg::list(std::move(mutations)));
+}
+
+ExportedProgram StateSplitter::makeProgram(FusedPartition& partition) {
+  ExportedProgram delegate;
+  delegate.graphModule() = std::move(*partition.module);
+  partition.module.reset();
+  addInputs(partition, delegate);
+  addOutputs(partition, delegate);
+  const auto isUser = [](const InputSpec& spec) { return !spec.target; };
+  const auto isValue = [](const OutputSpec& spec) { return spec.kind == OutputKind::UserOutput; };
+  delegate.moduleCallGraph.push_back(
+      flatCall(static_cast<size_t>(std::ranges::count_if(delegate.signature.inputs, isUser)),
+               static_cast<size_t>(std::ranges::count_if(delegate.signature.outputs, isValue))));
+  delegate.rangeConstraints = program_.rangeConstraints;
+  delegate.opsetVersion = program_.opsetVersion;
+  delegate.schemaVersion = program_.schemaVersion;
+  delegate.torchVersion = program_.torchVersion;
+  delegate.verifiers = program_.verifiers;
+  delegate.dialect = program_.dialect;
+  delegate.argumentNames = program_.argumentNames;
+  return delegate;
+}
+
+void StateSplitter::finish() {
+  if (std::ranges::any_of(isAbsorbed_, [](bool absorbed) { return absorbed; })) {
+    Node& output = program_.graph().outputNode();
+    const Argument& results = output.args()[0];
+    Args kept;
+    std::vector<OutputSpec> specs;
+    for (size_t i = 0; i < isAbsorbed_.size(); ++i) {
+      if (isAbsorbed_[i]) continue;
+      kept.emplace_back(results.items()[i]);
+      if (i < program_.signature.outputs.size()) specs.push_back(std::move(program_.signature.outputs[i]));
+    }
+    const bool isTuple = results.kind() == ArgumentKind::Tuple;
+    output.setArg(0, isTuple ? Arg::tuple(std::move(kept)) : Arg::list(std::move(kept)));
+    program_.signature.outputs = std::move(specs);
+  }
+  for (Node* getitem : unused_) {
+    if (getitem->numUsers() == 0) getitem->graph().erase(*getitem);
+  }
+  if (consumed_.empty()) return;
+  const std::unordered_set<std::string> consumed(consumed_.begin(), consumed_.end());
+  std::vector<InputSpec> kept;
+  std::vector<std::string> targets;
+  for (InputSpec& spec : program_.signature.inputs) {
+    if (consumed.contains(spec.arg.name)) {
+      targets.push_back(std::move(spec.target).value());
+    } else {
+      kept.push_back(std::move(spec));
+    }
+  }
+  program_.signature.inputs = std::move(kept);
+  std::unordered_set<std::string_view> stillNamed;
+  for (const InputSpec& spec : program_.signature.inputs) {
+    if (spec.target) stillNamed.insert(*spec.target);
+  }
+  for (const std::string& target : targets) {
+    if (stillNamed.contains(target)) continue;
+    if (!program_.stateDict().erase(target)) program_.constants().erase(target);
+  }
+}
+
+}  // namespace edgefx::detail

@@ -1,0 +1,190 @@
+#include "partition/fuse.h"
+
+#include "ir/graph_builder.h"
+#include "partition/fx_order.h"
+#include "partition/tagged_graph.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+namespace edgefx::detail {
+namespace {
+
+// The reference sorts the whole graph anew after every partition, and its order shows: in the order of nodes
+// within the partitions that follow, and so in names. Up to this many node visits that is done here too.
+// Larger graphs with many partitions are sorted once, at the end: valid all the same, and without the square.
+constexpr size_t kExactWork = size_t{1} << 20;
+
+// Cuts the partitions of one graph out of it.
+class Fuser {
+ public:
+  Fuser(TaggedGraph& tagged, const ExportedProgram& program, const PartitionResult& result)
+      : tagged_(tagged),
+        owner_(*tagged.owner),
+        graph_(owner_.graph()),
+        result_(result),
+        inner_(graph_.idBound(), nullptr) {
+    if (tagged.path.empty()) index_.emplace(program.signature);
+    for (const Node& node : std::as_const(graph_).nodes()) {
+      if (node.isGetAttr() || node.op() == NodeOp::CallModule) ++timesNamed_[node.targetText()];
+    }
+  }
+
+  std::vector<FusedPartition> run() {
+    const auto isUsed = [](const std::vector<Node*>& members) { return !members.empty(); };
+    const auto used = static_cast<size_t>(std::ranges::count_if(tagged_.members, isUsed));
+    const bool exact = used * graph_.size() <= kExactWork;
+    std::vector<FusedPartition> fused;
+    fused.reserve(used);
+    graphBuilder().forgetErasedNames();
+    for (size_t spec = 0; spec < tagged_.members.size(); ++spec) {
+      if (tagged_.members[spec].empty()) continue;
+      fused.push_back(cut(spec, tagged_.members[spec]));
+      if (exact || fused.size() == used) {
+        sortLikeFx(graph_);
+        graphBuilder().forgetErasedNames();
+      }
+    }
+    return fused;
+  }
+
+ private:
+  GraphBuilder graphBuilder() { return GraphBuilder(graph_); }
+
+  FusedPartition cut(size_t spec, std::vector<Node*>& nodes) {
+    std::sort(nodes.begin(), nodes.end(), [](const Node* a, const Node* b) { return a->isBefore(*b); });
+    FusedPartition partition;
+    partition.spec = spec;
+    partition.owner = &owner_;
+    partition.ownerPath = tagged_.path;
+    const std::vector<Node*> inputs = inputsOf(spec, nodes);
+    const std::vector<Node*> outputs = outputsOf(spec, nodes);
+    copyOut(partition, inputs, nodes);
+    placeCall(partition, inputs, outputs, *nodes.back());
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) graph_.erase(**node);
+    return partition;
+  }
+
+  // In the order of first use; in that of the graph if all are placeholders.
+  std::vector<Node*> inputsOf(size_t spec, const std::vector<Node*>& nodes) {
+    std::vector<Node*> inputs;
+    for (Node* node : nodes) {
+      for (Node& input : node->inputs()) {
+        if (tagged_.spec(input) == spec || inner_[input.id()] == &input) continue;
+        inner_[input.id()] = &input;  // seen; copyOut replaces it
+        inputs.push_back(&input);
+      }
+    }
+    if (std::ranges::all_of(inputs, [](const Node* input) { return input->isPlaceholder(); })) {
+      std::ranges::sort(inputs, [](const Node* a, const Node* b) { return a->isBefore(*b); });
+    }
+    return inputs;
+  }
+
+  std::vector<Node*> outputsOf(size_t spec, const std::vector<Node*>& nodes) const {
+    std::vector<Node*> outputs;
+    for (Node* node : nodes) {
+      for (const Node& user : std::as_const(*node).users()) {
+        if (tagged_.spec(user) == spec) continue;
+        outputs.push_back(node);
+        break;
+      }
+    }
+    return outputs;
+  }
+
+  void copyOut(FusedPartition& partition, const std::vector<Node*>& inputs, const std::vector<Node*>& nodes) {
+    partition.module = std::make_unique<GraphModule>();
+    GraphBuilder builder(partition.module->graph());
+    builder.reserve(inputs.size() + nodes.size() + 1);
+    auto copyPlaceholders = [&](auto&& wanted) {
+      for (Node* node : nodes) {
+        if (!node->isPlaceholder() || !wanted(kindOf(*node))) continue;
+        inner_[node->id()] = &builder.copy(*node, inner_);
+        partition.consumed.push_back(inner_[node->id()]);
+      }
+    };
+    copyPlaceholders([](InputKind kind) { return kind == InputKind::Parameter; });
+    copyPlaceholders([](InputKind kind) { return kind == InputKind::Buffer; });
+    for (Node* input : inputs) inner_[input->id()] = &builder.placeholderFor(*input);
+    copyPlaceholders(
+        [](InputKind kind) { return kind != InputKind::Parameter && kind != InputKind::Buffer; });
+    for (Node* node : nodes) {
+      if (node->isPlaceholder()) continue;
+      Node& copy = builder.copy(*node, inner_);
+      inner_[node->id()] = &copy;
+      if (node->isGetAttr()) moveBranch(*partition.module, copy);
+    }
+  }
+
+  InputKind kindOf(const Node& placeholder) const {
+    const InputSpec* const spec = index_ ? index_->findInput(placeholder.name()) : nullptr;
+    return spec == nullptr ? InputKind::UserInput : spec->kind;
+  }
+
+  void moveBranch(GraphModule& to, Node& getAttr) {
+    const std::string path(getAttr.targetText());
+    const bool isLast = --timesNamed_[path] == 0;
+    const bool isDirect = path.find('.') == std::string::npos;
+    std::string name = path;
+    std::replace(name.begin(), name.end(), '.', '_');
+    if (to.findChild(name) == nullptr) {
+      to.addChild(name, isLast && isDirect ? owner_.removeChild(path) : owner_.findChild(path)->clone());
+    }
+    if (!isDirect) getAttr.setTargetText(name);
+  }
+
+  void placeCall(FusedPartition& partition, const std::vector<Node*>& inputs,
+                 const std::vector<Node*>& outputs, Node& last) {
+    InsertionGuard guard(graph_, after(outputs.empty() ? last : *outputs.back()));
+    const std::string name = "fused_" + result_.specs()[partition.spec].first;
+    partition.call = &graph_.callModule(name, Args(inputs.begin(), inputs.end()), {}, name);
+    note(*partition.call);
+    static const Target kGetitem("operator.getitem");
+    Node* behind = partition.call;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      graph_.setInsertionPoint(after(*behind));
+      Node& getitem = graph_.call(kGetitem, {*partition.call, i});
+      note(getitem);
+      getitem.setValue(outputs[i]->valueRef());
+      getitem.setMeta(outputs[i]->metaRef());
+      if (getitem.meta().find("nn_module_stack") != nullptr ||
+          getitem.meta().find("source_fn_stack") != nullptr) {
+        getitem.editMeta([](NodeMeta& meta) {
+          meta.erase("nn_module_stack");
+          meta.erase("source_fn_stack");
+        });
+      }
+      outputs[i]->replaceAllUsesWith(getitem,
+                                     [&](const Node& user) { return tagged_.spec(user) != partition.spec; });
+      partition.outputs.push_back({inner_[outputs[i]->id()], &getitem});
+      behind = &getitem;
+    }
+  }
+
+  // Nodes made here belong to no partition.
+  void note(const Node& node) {
+    tagged_.specOf[node] = TaggedGraph::kNone;
+    if (node.id() >= inner_.size()) inner_.resize(node.id() + 1, nullptr);
+  }
+
+  TaggedGraph& tagged_;
+  GraphModule& owner_;
+  Graph& graph_;
+  const PartitionResult& result_;
+  std::optional<SignatureIndex> index_;
+  std::vector<Node*> inner_;  // by id: the copy in the partition at hand
+  std::unordered_map<std::string_view, size_t> timesNamed_;
+};
+
+}  // namespace
+
+std::vector<FusedPartition> fusePartitions(GraphModule& owner, const std::string& path,
+                                           const ExportedProgram& program, PartitionResult& result) {
+  TaggedGraph tagged = readTags(owner, path, program, result);
+  checkConvex(tagged, result);
+  return Fuser(tagged, program, result).run();
+}
+
+}  // namespace edgefx::detail
