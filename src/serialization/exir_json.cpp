@@ -4,8 +4,8 @@
 #include <edgefx/program/tensor_table.h>
 
 #include "serialization/exir_lowered.h"
-#include "serialization/json_reader.h"
 #include "serialization/json_document.h"
+#include "serialization/json_reader.h"
 #include "serialization/write_program.h"
 #include "support/fail.h"
 
