@@ -7,6 +7,8 @@
 #include "support/fail.h"
 
 #include <array>
+#include <map>
+#include <memory>
 #include <optional>
 
 namespace edgefx::detail {
@@ -16,12 +18,14 @@ constexpr std::array<std::string_view, 4> kMembers = {"dialect", "aten_nodes", "
 constexpr std::array<std::string_view, 3> kRecordModuleMembers = {"path", "delegates", "get_attrs"};
 constexpr std::array<std::string_view, 2> kDelegateMembers = {"name", "number"};
 constexpr std::array<std::string_view, 5> kGetAttrMembers = {"name", "target", "before", "metadata", "calls"};
-constexpr std::array<std::string_view, 2> kCallMembers = {"at", "is_list"};
+constexpr std::array<std::string_view, 3> kCallMembers = {"at", "is_list", "results"};
+constexpr std::array<std::string_view, 2> kResultMembers = {"index", "metadata"};
 constexpr JsonStruct kRecord{"edge record", kMembers};
 constexpr JsonStruct kRecordModule{"edge record's module", kRecordModuleMembers};
 constexpr JsonStruct kDelegate{"delegate", kDelegateMembers};
 constexpr JsonStruct kGetAttr{"get_attr", kGetAttrMembers};
 constexpr JsonStruct kCall{"delegate call", kCallMembers};
+constexpr JsonStruct kResult{"delegate result", kResultMembers};
 
 // A getitem that stands for a result nobody uses.
 bool isFiller(const Node& node) {
@@ -135,12 +139,7 @@ class EdgeRecordReader {
           } else if (i == 2) {
             read.before = count(member, "before");
           } else if (i == 3) {
-            UniqueNames keys;
-            for (auto field : json_.object(member, "metadata")) {
-              if (!keys.add(field.key))
-                json_.fail(fmt::format("metadata entry '{}' occurs twice", printable(field.key)));
-              read.metadata.emplace_back(field.key, json_.string(field.value, field.key));
-            }
+            read.metadata = metadata(member);
           } else {
             for (JsonValue item : json_.array(member, "calls")) read.calls.push_back(call(item));
           }
@@ -157,12 +156,41 @@ class EdgeRecordReader {
         [&](size_t i, JsonValue member) {
           if (i == 0) {
             read.at = count(member, "at");
-          } else {
+          } else if (i == 1) {
             read.isList = json_.boolean(member, "is_list");
+          } else {
+            for (JsonValue item : json_.array(member, "results")) read.results.push_back(result(item));
           }
         },
         kIgnore);
-    json_.require(kCall, seen, kCallMembers.size());
+    json_.require(kCall, seen, 2);
+    return read;
+  }
+
+  EdgeRecord::Result result(JsonValue value) {
+    EdgeRecord::Result read;
+    const uint32_t seen = json_.members(
+        value, kResult,
+        [&](size_t i, JsonValue member) {
+          if (i == 0) {
+            read.index = json_.integer(member, "index");
+          } else {
+            read.metadata = metadata(member);
+          }
+        },
+        kIgnore);
+    json_.require(kResult, seen, kResultMembers.size());
+    return read;
+  }
+
+  EdgeRecord::Metadata metadata(JsonValue value) {
+    EdgeRecord::Metadata read;
+    UniqueNames keys;
+    for (auto field : json_.object(value, "metadata")) {
+      if (!keys.add(field.key))
+        json_.fail(fmt::format("metadata entry '{}' occurs twice", printable(field.key)));
+      read.emplace_back(field.key, json_.string(field.value, field.key));
+    }
     return read;
   }
 
@@ -216,14 +244,15 @@ class DelegatePlacer {
         graph, before(getAttr.before < written_.size() ? *written_[getAttr.before] : graph.outputNode()));
     Node& node = graph.getAttr(getAttr.target, getAttr.name);
     if (node.name() != getAttr.name) node.setName(getAttr.name);
-    if (!getAttr.metadata.empty()) {
-      node.editMeta([&](NodeMeta& meta) {
-        for (const auto& [key, text] : getAttr.metadata)
-          meta.append(key, std::make_shared<const std::string>(text));
-      });
-    }
+    if (!getAttr.metadata.empty()) node.setMeta(metaOf(getAttr.metadata));
     for (const EdgeRecord::Call& call : getAttr.calls) bind(call, getAttr, node);
     json_.place.item = {};
+  }
+
+  static MetaRef metaOf(const EdgeRecord::Metadata& metadata) {
+    auto meta = Ref<NodeMeta>::make();
+    for (const auto& [key, text] : metadata) meta->append(key, std::make_shared<const std::string>(text));
+    return meta;
   }
 
   void bind(const EdgeRecord::Call& call, const EdgeRecord::GetAttr& getAttr, Node& node) {
@@ -238,6 +267,17 @@ class DelegatePlacer {
     }
     user.setArg(0, node);
     restoreDelegateResults(user, call.isList);
+    if (call.results.empty()) return;
+    std::map<int64_t, Node*> readers;
+    for (Node& reader : user.users()) {
+      if (std::optional<int64_t> index = getitemIndex(reader)) readers.emplace(*index, &reader);
+    }
+    for (const EdgeRecord::Result& result : call.results) {
+      auto reader = readers.find(result.index);
+      if (reader == readers.end())
+        json_.fail(fmt::format("node '%{}' has no result {}", printable(user.name()), result.index));
+      reader->second->setMeta(metaOf(result.metadata));
+    }
   }
 
   JsonReader json_;

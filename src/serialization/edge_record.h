@@ -27,18 +27,26 @@ namespace edgefx::detail {
 //      {"path": "true_graph_0",
 //       "delegates": [{"name": "lowered_module_0", "number": 2}, ...],
 //       "get_attrs": [{"name": ..., "target": "lowered_module_0", "before": 7, "metadata": {...},
-//                      "calls": [{"at": 7, "is_list": true}, ...]}, ...]}]}
+//                      "calls": [{"at": 7, "is_list": true,
+//                                 "results": [{"index": 0, "metadata": {...}}, ...]}, ...]}, ...]}]}
 //
+// `results` has the getitem nodes whose metadata differ from that of the call; absent if none do.
 // Places in a graph are counted in nodes of the JSON, which has none for get_attr and getitem.
 struct EdgeRecord {
+  using Metadata = std::vector<std::pair<std::string, std::string>>;
+  struct Result {
+    int64_t index = 0;
+    Metadata metadata;
+  };
   struct Call {
     uint64_t at = 0;
     bool isList = false;  // the call's value is a list and not a tuple
+    std::vector<Result> results;
   };
   struct GetAttr {
     std::string name, target;
     uint64_t before = 0;
-    std::vector<std::pair<std::string, std::string>> metadata;
+    Metadata metadata;
     std::vector<Call> calls;
   };
   struct Module {

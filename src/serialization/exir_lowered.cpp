@@ -241,9 +241,10 @@ void ExirDelegateReader::place(ExportedProgram& program, const std::vector<ExirD
   if (delegates.empty()) return;
   JsonReader json;
   json.place.record = record;
-  std::map<std::pair<std::string_view, std::string_view>, std::string_view> texts;
+  using Place = std::pair<std::string_view, std::string_view>;  // graph, name
+  std::map<Place, std::string_view> texts;
   for (const ExirDelegate& delegate : delegates) {
-    auto [known, isNew] = texts.emplace(std::pair(delegate.graph, delegate.name), delegate.module);
+    auto [known, isNew] = texts.emplace(Place(delegate.graph, delegate.name), delegate.module);
     if (!isNew && known->second != delegate.module)
       json.fail(
           fmt::format("delegate '{}' is given twice with different contents", printable(delegate.name)));
@@ -255,7 +256,7 @@ void ExirDelegateReader::place(ExportedProgram& program, const std::vector<ExirD
       const Argument* first = node.findArg(0);
       if (!callsDelegate(node) || first == nullptr || !first->isString()) continue;
       const std::string name(first->asString());
-      auto text = texts.find(std::pair<std::string_view, std::string_view>(nested.path, name));
+      auto text = texts.find(Place(nested.path, name));
       if (text == texts.end()) continue;
       if (nested.module->findDelegate(name) == nullptr) {
         if (name.empty() || name.find('.') != std::string::npos ||

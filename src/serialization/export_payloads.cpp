@@ -14,10 +14,10 @@ namespace {
 
 void listPayloads(const ExportedProgram& program, std::string_view method, const std::string& above,
                   size_t depth, std::vector<DelegatePayload>& into) {
-  if (depth > detail::kDeepestDelegate)
-    fail<UnsupportedError>("delegates nested deeper than {} levels", detail::kDeepestDelegate);
   for (const ConstNestedModule& nested : namedModules(program.graphModule())) {
     for (const GraphModule::Delegate& delegate : nested.module->delegates()) {
+      if (depth > detail::kDeepestDelegate)
+        fail<UnsupportedError>("delegates nested deeper than {} levels", detail::kDeepestDelegate);
       std::string path = above;
       if (!nested.path.empty()) path += nested.path + ".";
       path += delegate.name;

@@ -1,9 +1,13 @@
 #include <edgefx/ir/graph_module.h>
+#include <edgefx/ir/node_queries.h>
 
 #include "serialization/edge_record.h"
 #include "serialization/json_writer.h"
 #include "serialization/result_names.h"
 #include "support/fail.h"
+
+#include <algorithm>
+#include <optional>
 
 namespace edgefx::detail {
 namespace {
@@ -74,12 +78,7 @@ class ModuleRecord {
     json_.key("before");
     json_.integer(static_cast<int64_t>(written_[node]));
     json_.key("metadata");
-    json_.beginObject();
-    for (const NodeMeta::Entry& entry : node.meta().entries()) {
-      json_.key(entry.key);
-      json_.string(*entry.text);
-    }
-    json_.endObject();
+    writeMetadata(node.meta());
     json_.key("calls");
     json_.beginArray();
     for (const Node& user : node.users()) {
@@ -92,10 +91,48 @@ class ModuleRecord {
       json_.key("is_list");
       const auto* results = user.value() == nullptr ? nullptr : user.value()->sequence();
       json_.boolean(results != nullptr && results->isList);
+      writeResults(user);
       json_.endObject();
     }
     json_.endArray();
     json_.endObject();
+  }
+
+  // Readers give a getitem the metadata of what it reads.
+  void writeResults(const Node& call) {
+    bool hasResults = false;
+    for (const Node& user : call.users()) {
+      const std::optional<int64_t> index = getitemIndex(user);
+      if (!index || equalMetadata(user.meta(), call.meta())) continue;
+      if (!hasResults) {
+        json_.key("results");
+        json_.beginArray();
+        hasResults = true;
+      }
+      json_.beginObject();
+      json_.key("index");
+      json_.integer(*index);
+      json_.key("metadata");
+      writeMetadata(user.meta());
+      json_.endObject();
+    }
+    if (hasResults) json_.endArray();
+  }
+
+  void writeMetadata(const NodeMeta& meta) {
+    json_.beginObject();
+    for (const NodeMeta::Entry& entry : meta.entries()) {
+      json_.key(entry.key);
+      json_.string(*entry.text);
+    }
+    json_.endObject();
+  }
+
+  static bool equalMetadata(const NodeMeta& a, const NodeMeta& b) {
+    return std::equal(a.entries().begin(), a.entries().end(), b.entries().begin(), b.entries().end(),
+                      [](const NodeMeta::Entry& x, const NodeMeta::Entry& y) {
+                        return x.key == y.key && *x.text == *y.text;
+                      });
   }
 
   JsonWriter& json_;

@@ -3,6 +3,7 @@
 #include <edgefx/ir/node_queries.h>
 #include <edgefx/serialization/exir.h>
 #include <edgefx/serialization/payloads.h>
+#include <edgefx/support/error.h>
 #include <edgefx/support/warning.h>
 
 #include "backend/test_delegates.h"

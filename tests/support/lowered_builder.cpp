@@ -254,6 +254,8 @@ class RandomPrograms {
   }
 
   void addBranches(ProgramBuilder& builder, std::vector<Node*>& values, int depth, size_t step) {
+    Node& flag =
+        builder.call("aten.any.default", {*values[below(values.size())]}, tensorValue({}, Dtype::Bool));
     std::array<Node*, 2> branches{};
     for (size_t i = 0; i < 2; ++i) {
       const std::string name = (i == 0 ? "true_graph_" : "false_graph_") + std::to_string(step);
@@ -265,8 +267,6 @@ class RandomPrograms {
       for (size_t calls = below(2); calls > 0; --calls) addCall(branch, inner, depth);
       graph.outputNode().setArgs({Arg::tuple({*inner[below(inner.size())]})});
     }
-    Node& flag =
-        builder.call("aten.any.default", {*values[below(values.size())]}, tensorValue({}, Dtype::Bool));
     Node& cond = builder.call("higher_order.cond",
                               {flag, *branches[0], *branches[1], Arg::list({*values[below(values.size())]})},
                               tupleOf({four()}), "cond");
