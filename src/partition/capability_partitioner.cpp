@@ -31,6 +31,7 @@ struct ClaimedNodes {
 ClaimedNodes claimNodes(const Graph& graph, const OperatorSupport& support) {
   ClaimedNodes claimed;
   claimed.isClaimed.resize(graph.idBound());
+  claimed.nodes.reserve(graph.size());
   for (const Node& node : graph.nodes()) {
     if (node.isPlaceholder() || node.isOutput()) continue;
     const Node* producer = producerOf(node);

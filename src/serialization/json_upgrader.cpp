@@ -167,6 +167,7 @@ void JsonUpgrader::program(JsonValue value) {
       {"equality_constraints", nullptr},
   };
   simdjson::dom::object fields = asObject(value);
+  isExir_ = major_ == 5 && find(fields, "dialect") && find(fields, "verifiers");
   writer_.beginObject();
   structMembers(fields, {"ExportedProgram", kMembers});
   verifiers(fields);

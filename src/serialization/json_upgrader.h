@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace edgefx::detail {
@@ -25,6 +26,7 @@ class JsonUpgrader {
   std::string take() { return writer_.take(); }
   // What could not be kept, empty if nothing.
   const std::string& lost() const { return lost_; }
+  std::vector<ExirDelegate> takeDelegates() { return std::move(delegates_); }
 
  private:
   using Convert = void (JsonUpgrader::*)(JsonValue);
@@ -122,6 +124,9 @@ class JsonUpgrader {
   void graph(JsonValue value);
   void node(JsonValue value);
   void namedArgument(JsonValue value);
+  void delegateInputs(JsonValue value);
+  void delegateModule(JsonValue value, std::string_view name);
+  void scalarType(JsonValue value);
   void argument(JsonValue value);
   void none(JsonValue value);
   void symIntArgument(JsonValue value);
@@ -166,6 +171,9 @@ class JsonUpgrader {
   std::vector<Step> path_;
   std::optional<JsonValue> graph_;     // of the program
   std::optional<JsonValue> callSpec_;  // of the program, if it has one
+  bool isExir_ = false;                // ExecuTorch's fork of major 5
+  std::string graphPath_;              // dotted path of the graph module
+  std::vector<ExirDelegate> delegates_;
 };
 
 }  // namespace edgefx::detail

@@ -4,12 +4,17 @@
 
 #include "serialization/byte_text.h"
 #include "serialization/edge_record.h"
+#include "serialization/exir_json.h"
+#include "serialization/exir_lowered.h"
+#include "serialization/lowered_record.h"
+#include "serialization/program_records.h"
 #include "serialization/read_program.h"
 #include "serialization/read_weights.h"
 #include "support/fail.h"
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <set>
 
 namespace edgefx {
@@ -53,14 +58,28 @@ class ArchiveLoader {
 
   ExportedProgram readProgram(const ZipRecord& record, const TensorTable& stateDict) {
     Text text = textOf(record);
-    return readProgramJson(document_, text.bytes.text(), record.name, caches_, stateDict, text.isPadded);
+    std::vector<ExirDelegate> delegates;
+    ExportedProgram program = readProgramJson(document_, text.bytes.text(), record.name, caches_, stateDict,
+                                              text.isPadded, &delegates);
+    if (program.schemaVersion.major == kExirSchema.major) {
+      ExirDelegateReader reader(caches_, *weights_,
+                                [&](const ExportedProgram& inner) { verify(inner, record.name); });
+      reader.place(program, delegates, record.name);
+    }
+    return program;
+  }
+
+  // `record` is named in errors.
+  void verify(const ExportedProgram& program, std::string_view record) {
+    if (!options_.verify) return;
+    std::vector<Diagnostic> violations = checkProgram(program);
+    if (violations.empty()) return;
+    for (Diagnostic& violation : violations) violation.record = record;
+    throw VerificationError(std::move(violations));
   }
 
   void finish(std::string name, ExportedProgram program) {
-    if (options_.verify) {
-      std::vector<Diagnostic> violations = checkProgram(program);
-      if (!violations.empty()) throw VerificationError(std::move(violations));
-    }
+    verify(program, {});
     archive_.models.push_back({std::move(name), std::move(program)});
   }
 
@@ -72,7 +91,7 @@ class ArchiveLoader {
   // torch 2.1 to 2.7: records beside each other, tensors by torch.save. The first two releases called those
   // .json.
   void loadFlat() {
-    WeightReader weights(file_, zip_, "", options_.checkWeights);
+    WeightReader& weights = weights_.emplace(file_, zip_, "", options_.checkWeights);
     auto tensors = [&](std::string_view stem, bool isRequired) -> TensorTable {
       for (std::string_view suffix : {".pt", ".json"}) {
         const ZipRecord* record = zip_.find(fmt::format("{}{}", stem, suffix));
@@ -159,19 +178,20 @@ class ArchiveLoader {
       if (!name.starts_with(kModels) || !name.ends_with(kJson)) continue;
       name = name.substr(kModels.size(), name.size() - kModels.size() - kJson.size());
       models.emplace_back(name, &record);
-      own.insert(fmt::format("models/{}.json", name));
-      own.insert(fmt::format("data/sample_inputs/{}.pt", name));
-      own.insert(edgeRecordName(name));
+      const ProgramRecords records = recordsOfModel(name);
+      own.insert({records.json, records.inputs, records.edge});
     }
     if (models.empty()) fail<ParseError>("the archive holds no model: there is no record 'models/NAME.json'");
     std::string chosen = chooseModel(models, only);
+    weights_.emplace(file_, zip_, root_, options_.checkWeights);
     for (const auto& [name, record] : models) {
-      if (chosen.empty() || chosen == name) loadModel(name, *record);
+      if (chosen.empty() || chosen == name) finish(name, loadParts(recordsOfModel(name), kNoLimit));
     }
     for (const ZipRecord& record : zip_.records()) {
       std::string_view name = std::string_view(record.name).substr(root_.size());
-      bool isTensor = name.starts_with("data/weights/") || name.starts_with("data/constants/");
-      if (!isTensor && !own.contains(name)) keep(std::string(name), record);
+      bool isPart = name.starts_with("data/weights/") || name.starts_with("data/constants/") ||
+                    name.starts_with(kLoweredFolder);
+      if (!isPart && !own.contains(name)) keep(std::string(name), record);
     }
   }
 
@@ -189,30 +209,91 @@ class ArchiveLoader {
     fail<UsageError>("there is no model '{}'; the file holds {}", printable(wanted), names);
   }
 
-  TensorTable readTensors(std::string_view model, std::string_view folder, std::string_view kind,
-                          ExportedProgram& program) {
-    WeightReader weights(file_, zip_, root_, options_.checkWeights);
-    if (const ZipRecord* pickled = find(fmt::format("{}{}.pt", folder, model)))
-      return weights.readPickled(*pickled);
-    const ZipRecord& config =
-        record(fmt::format("{}{}_{}_config.json", folder, model, kind), fmt::format("models/{}.json", model));
+  TensorTable readTensors(const ProgramRecords& records, PayloadTable table, ExportedProgram& program) {
+    const bool isWeights = table == PayloadTable::Weights;
+    const std::string& configName = isWeights ? records.weights : records.constants;
+    std::string_view folder = isWeights ? "data/weights/" : "data/constants/";
+    if (!records.hasLongPaths) {
+      constexpr std::string_view kModels = "models/", kJson = ".json";
+      std::string_view model(records.json);
+      model = model.substr(kModels.size(), model.size() - kModels.size() - kJson.size());
+      if (const ZipRecord* pickled = find(fmt::format("{}{}.pt", folder, model)))
+        return weights_->readPickled(*pickled);
+    } else {
+      folder = "data/";
+    }
+    const ZipRecord& config = record(configName, records.json);
     Text text = textOf(config);
     JsonValue root = document_.parse(text.bytes.text(), config.name, text.isPadded);
-    return weights.readConfig(root, config.name, folder, fmt::format("{}_config", kind), program, caches_);
+    return weights_->readConfig(root, config.name, folder, isWeights ? "weights_config" : "constants_config",
+                                program, caches_);
   }
 
-  void loadModel(const std::string& name, const ZipRecord& json) {
-    std::string_view neededBy = json.name;
-    const ZipRecord& inputs = record(fmt::format("data/sample_inputs/{}.pt", name), neededBy);
+  // Once for each record, for many may name one that is deflated.
+  const SharedBytes& partBytes(const ZipRecord& record) {
+    auto [at, isNew] = parts_.try_emplace(&record);
+    if (isNew)
+      at->second = recordBytes(file_, zip_, record, options_.checkWeights || record.size <= kAlwaysChecked);
+    return at->second;
+  }
+
+  // A program from its records. Its delegates must have numbers below `limit`.
+  ExportedProgram loadParts(const ProgramRecords& records, uint64_t limit) {
+    const ZipRecord& json = record(records.json, "the archive");
+    const ZipRecord& inputs = record(records.inputs, json.name);
     ExportedProgram program = readProgram(json, TensorTable());
-    program.stateDict() = readTensors(name, "data/weights/", "weights", program);
-    program.constants() = readTensors(name, "data/constants/", "constants", program);
-    program.exampleInputs = recordBytes(file_, zip_, inputs, inputs.size <= kAlwaysChecked);
-    if (const ZipRecord* edge = find(edgeRecordName(name))) {
+    program.stateDict() = readTensors(records, PayloadTable::Weights, program);
+    program.constants() = readTensors(records, PayloadTable::Constants, program);
+    program.exampleInputs = partBytes(inputs);
+    if (const ZipRecord* edge = find(records.edge)) {
       Text text = textOf(*edge);
-      readEdgeRecord(document_.parse(text.bytes.text(), edge->name, text.isPadded), edge->name, program);
+      EdgeRecord read =
+          readEdgeRecord(document_.parse(text.bytes.text(), edge->name, text.isPadded), edge->name);
+      applyEdgeRecord(read, edge->name, program,
+                      [&](uint64_t number) { return lowered(number, limit, edge->name); });
     }
-    finish(name, std::move(program));
+    return program;
+  }
+
+  // A delegate holds only such of lower numbers, so that none can hold itself.
+  LoweredModuleRef lowered(uint64_t number, uint64_t limit, std::string_view neededBy) {
+    auto refuse = [&](std::string message) {
+      Diagnostic diagnostic(std::move(message));
+      diagnostic.record = neededBy;
+      throw ParseError(std::move(diagnostic));
+    };
+    if (number >= limit)
+      refuse(fmt::format("delegate {} holds delegate {}, which does not come before it", limit, number));
+    if (auto known = lowered_.find(number); known != lowered_.end()) {
+      if (nesting_ + known->second.depth > kDeepestDelegate) {
+        refuse(fmt::format("delegates nested deeper than {} levels", kDeepestDelegate));
+      }
+      deepest_ = std::max(deepest_, known->second.depth);
+      return known->second.module;
+    }
+    if (nesting_ >= kDeepestDelegate)
+      refuse(fmt::format("delegates nested deeper than {} levels", kDeepestDelegate));
+
+    const size_t outerDeepest = std::exchange(deepest_, 0);
+    ++nesting_;
+    LoweredModuleRef module = readLowered(number, neededBy);
+    --nesting_;
+    const size_t depth = 1 + deepest_;
+    deepest_ = std::max(outerDeepest, depth);
+    lowered_.emplace(number, Lowered{module, depth});
+    return module;
+  }
+
+  LoweredModuleRef readLowered(uint64_t number, std::string_view neededBy) {
+    auto module = std::make_shared<LoweredModule>();
+    const ZipRecord& json = record(loweredRecord(number, "module.json"), neededBy);
+    module->processedBytes = partBytes(record(loweredRecord(number, "payload"), json.name));
+    Text text = textOf(json);
+    readLoweredRecord(document_.parse(text.bytes.text(), json.name, text.isPadded), json.name, *module,
+                      [&](const std::string& name) { return partBytes(record(name, json.name)); });
+    module->program = loadParts(recordsOfLowered(number), number);
+    verify(module->program, loweredRecord(number, "program.json"));
+    return module;
   }
 
  public:
@@ -226,6 +307,17 @@ class ArchiveLoader {
   std::string root_;
   JsonDocument document_;
   LoadCaches caches_;
+  std::optional<WeightReader> weights_;
+
+  struct Lowered {
+    LoweredModuleRef module;
+    size_t depth;  // delegates from this one down
+  };
+  static constexpr uint64_t kNoLimit = ~uint64_t{0};
+  std::map<uint64_t, Lowered> lowered_;            // by number
+  std::map<const ZipRecord*, SharedBytes> parts_;  // looked up only, never iterated
+  size_t nesting_ = 0;                             // delegates around what is being read
+  size_t deepest_ = 0;                             // depth of the delegates of the program being read
   Archive archive_;
 };
 

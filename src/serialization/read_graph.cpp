@@ -41,7 +41,7 @@ bool isAllowedFunction(std::string_view target) {
       "eq",      "ne",       "le",  "lt",     "ge",      "gt",     "neg",    "pos",      "mul",    "add",
       "sub",     "floordiv", "mod", "pow",    "truediv", "and_",   "or_",    "not_",     "lshift", "rshift",
       "getitem", "abs",      "xor", "invert", "index",   "matmul", "concat", "contains", "is_"};
-  static constexpr std::array<std::string_view, 12> kPrefixes = {"torch.sym_",
+  static constexpr std::array<std::string_view, 13> kPrefixes = {"torch.sym_",
                                                                  "torch._sym_",
                                                                  "torch._functorch.predispatch.",
                                                                  "torch._C._functorch.",
@@ -51,6 +51,7 @@ bool isAllowedFunction(std::string_view target) {
                                                                  "torch._export.",
                                                                  "torch.export.custom_ops.",
                                                                  "executorch.exir.dialects.edge._ops.",
+                                                                 "executorch.exir.dialects.edge.ops.",
                                                                  "executorch.exir.memory.",
                                                                  "#"};
   if (target.starts_with("_operator.")) {

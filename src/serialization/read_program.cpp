@@ -200,10 +200,12 @@ void refuseVersion(SchemaVersion version, JsonValue program, std::string_view re
 }  // namespace
 
 ExportedProgram readProgramJson(JsonDocument& document, std::string_view text, std::string_view record,
-                                LoadCaches& caches, const TensorTable& stateDict, bool isPadded) {
+                                LoadCaches& caches, const TensorTable& stateDict, bool isPadded,
+                                std::vector<ExirDelegate>* delegates) {
   JsonValue root = document.parse(text, record, isPadded);
   SchemaVersion version = versionOf(root, record);
   JsonDocument upgraded;
+  std::vector<ExirDelegate> found;
   switch (version.major) {
     case 8:
       break;
@@ -215,7 +217,7 @@ ExportedProgram readProgramJson(JsonDocument& document, std::string_view text, s
       for (const auto& entry : stateDict) names.insert(entry.name);
       std::string json;
       try {
-        json = upgradeProgramJson(root, version.major, names);
+        json = upgradeProgramJson(root, version.major, names, &found);
       } catch (Error& error) {
         Diagnostic known;
         known.record = record;
@@ -228,6 +230,13 @@ ExportedProgram readProgramJson(JsonDocument& document, std::string_view text, s
     default:
       refuseVersion(version, root, record);
   }
+  if (!found.empty() && delegates == nullptr) {
+    Diagnostic diagnostic(
+        fmt::format("expected a program without delegates, found '{}'", found.front().name));
+    diagnostic.record = record;
+    throw ParseError(std::move(diagnostic));
+  }
+  if (delegates != nullptr) *delegates = std::move(found);
   ExportedProgram program = ProgramReader(record, caches).read(root);
   program.schemaVersion = version;
   if (version.major == kNewest.major && version.minor > kNewest.minor) {

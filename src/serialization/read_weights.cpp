@@ -16,6 +16,13 @@
 #include <map>
 
 namespace edgefx::detail {
+
+// The storage that tensors over one record share.
+struct SharedStorage {
+  SharedBytes bytes;
+  c10::Storage storage;
+};
+
 namespace {
 
 constexpr std::array<std::string_view, 4> kPayloadMembers = {"path_name", "is_param", "use_pickle",
@@ -23,26 +30,6 @@ constexpr std::array<std::string_view, 4> kPayloadMembers = {"path_name", "is_pa
 constexpr std::array<std::string_view, 1> kConfigMembers = {"config"};
 constexpr JsonStruct kPayload{"PayloadMeta", kPayloadMembers};
 constexpr JsonStruct kConfig{"PayloadConfig", kConfigMembers};
-
-// Storages of the records of one table, so that tensors over one record share one.
-class StorageCache {
- public:
-  struct Shared {
-    SharedBytes bytes;
-    c10::Storage storage;
-  };
-
-  // `make` gives the record's bytes on first use.
-  template <typename Make>
-  Shared& of(const void* record, Make&& make) {
-    auto [at, isNew] = storages_.try_emplace(record);
-    if (isNew) at->second.bytes = make();
-    return at->second;
-  }
-
- private:
-  std::map<const void*, Shared> storages_;  // looked up only, never iterated
-};
 
 std::vector<int64_t> numbers(const std::vector<SymInt>& symbolic) {
   std::vector<int64_t> plain;
@@ -59,7 +46,7 @@ SharedBytes aligned(const SharedBytes& bytes, size_t elementSize) {
 }
 
 // A view of the shared storage. The meta's numbers are known to lie within the bytes.
-StoredTensor makeTensor(StorageCache::Shared& shared, const TensorMeta& meta, bool isParameter) {
+StoredTensor makeTensor(SharedStorage& shared, const TensorMeta& meta, bool isParameter) {
   std::optional<at::ScalarType> type = toScalarType(meta.dtype);
   bool onMeta = meta.device.type == "meta";
   if (!type || onMeta) return StoredTensor::raw(shared.bytes, meta, isParameter);
@@ -103,6 +90,30 @@ void checkExtent(const JsonReader& json, const TensorMeta& meta, std::string_vie
 
 }  // namespace
 
+// Storages by record.
+class WeightReader::StorageCache {
+ public:
+  // `make` gives the record's bytes on first use.
+  template <typename Make>
+  SharedStorage& of(const void* record, Make&& make) {
+    auto [at, isNew] = storages_.try_emplace(record);
+    if (isNew) at->second.bytes = make();
+    return at->second;
+  }
+
+ private:
+  std::map<const void*, SharedStorage> storages_;  // looked up only, never iterated
+};
+
+WeightReader::WeightReader(std::shared_ptr<const MappedFile> file, const ZipReader& zip, std::string root,
+                           bool checkBytes)
+    : file_(std::move(file)),
+      zip_(zip),
+      root_(std::move(root)),
+      checkBytes_(checkBytes),
+      storages_(std::make_unique<StorageCache>()) {}
+WeightReader::~WeightReader() = default;
+
 SharedBytes recordBytes(const std::shared_ptr<const MappedFile>& file, const ZipReader& zip,
                         const ZipRecord& record, bool check) {
   if (!record.deflated) {
@@ -125,7 +136,7 @@ TensorTable WeightReader::readConfig(JsonValue config, std::string_view record, 
   json.require(kConfig, seen, 1);
 
   ValueReader values(json, caches);
-  StorageCache storages;
+  const bool hasLongPaths = folder == "data/";
   TensorTable table;
   for (auto field : json.object(*entries, "config")) {
     json.place.item = field.key;
@@ -152,7 +163,13 @@ TensorTable WeightReader::readConfig(JsonValue config, std::string_view record, 
         keepUnknown);
     json.require(kPayload, found, kPayloadMembers.size());
 
-    if (pathName.empty() || pathName.find_first_of("/\\") != std::string::npos || pathName.find("..") == 0) {
+    // What follows the folder of the table.
+    std::string_view blobName = pathName;
+    for (std::string_view inner : {"weights/", "constants/"}) {
+      if (hasLongPaths && pathName.starts_with(inner)) blobName.remove_prefix(inner.size());
+    }
+    if (blobName.empty() || blobName.find_first_of("/\\") != std::string::npos ||
+        blobName.starts_with("..") || (hasLongPaths && blobName.size() == pathName.size())) {
       json.fail(fmt::format("path_name '{}' is no name of a record in '{}'", printable(pathName), folder));
     }
     const ZipRecord* blob = zip_.find(fmt::format("{}{}{}", root_, folder, pathName));
@@ -160,11 +177,11 @@ TensorTable WeightReader::readConfig(JsonValue config, std::string_view record, 
       json.fail(fmt::format("path_name '{}' names no record: '{}{}' is missing", printable(pathName), folder,
                             printable(pathName)));
     }
-    bool isObject = pathName.starts_with("custom_obj_") || pathName.starts_with("opaque_obj_");
+    bool isObject = blobName.starts_with("custom_obj_") || blobName.starts_with("opaque_obj_");
     if (isObject || usePickle) {
       SharedBytes bytes = recordBytes(file_, zip_, *blob, checkBytes_);
       table.set(field.key,
-                StoredTensor::opaque(std::move(bytes), prefixOf(pathName), std::move(meta), isParameter));
+                StoredTensor::opaque(std::move(bytes), prefixOf(blobName), std::move(meta), isParameter));
       continue;
     }
     if (!meta) json.fail("a tensor needs its tensor_meta, found null");
@@ -178,20 +195,23 @@ TensorTable WeightReader::readConfig(JsonValue config, std::string_view record, 
       json.fail(fmt::format("layout {} cannot be read: only strided tensors can", fxText(meta->layout)));
     }
     checkExtent(json, *meta, pathName, blob->size);
-    StorageCache::Shared& shared =
-        storages.of(blob, [&] { return recordBytes(file_, zip_, *blob, checkBytes_); });
+    SharedStorage& shared = storages_->of(blob, [&] { return recordBytes(file_, zip_, *blob, checkBytes_); });
     table.set(field.key, makeTensor(shared, *meta, isParameter));
   }
   return table;
 }
 
 TensorTable WeightReader::readPickled(const ZipRecord& record) {
+  if (record.size == 0) return {};
+  return readPickled(recordBytes(file_, zip_, record, true), record.name);
+}
+
+TensorTable WeightReader::readPickled(const SharedBytes& bytes, std::string_view record) {
   TensorTable table;
-  if (record.size == 0) return table;
-  SharedBytes bytes = recordBytes(file_, zip_, record, true);
-  TorchSaveArchive archive(bytes.bytes(), "", record.name);
+  if (bytes.empty()) return table;
+  TorchSaveArchive archive(bytes.bytes(), "", std::string(record));
   JsonReader place;  // for messages only
-  place.place.record = record.name;
+  place.place.record = record;
   const PickleDict* dict = archive.value().dict();
   if (dict == nullptr)
     place.fail(fmt::format("expected a dict of tensors, found {}", archive.value().kindName()));
@@ -208,7 +228,7 @@ TensorTable WeightReader::readPickled(const ZipRecord& record) {
     if (table.contains(*name)) place.fail(fmt::format("'{}' occurs twice", printable(*name)));
     try {
       const ZipRecord& storage = archive.storage(*tensor);
-      StorageCache::Shared& shared = storages.of(&storage, [&]() -> SharedBytes {
+      SharedStorage& shared = storages.of(&storage, [&]() -> SharedBytes {
         // Keeps the outer bytes alive, in which a stored inner record lies.
         if (!storage.deflated) {
           if (checkBytes_) archive.zip().checkCrc(storage);

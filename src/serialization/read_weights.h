@@ -19,27 +19,34 @@ namespace edgefx::detail {
 SharedBytes recordBytes(const std::shared_ptr<const MappedFile>& file, const ZipReader& zip,
                         const ZipRecord& record, bool check);
 
-// Reads tensors of an archive: the state dict or the constants of one model.
+// Reads the tables of tensors of an archive's programs. Tensors over one record share one storage, in
+// whatever tables they are.
 class WeightReader {
  public:
   // `root` is the archive's root folder with its slash.
   WeightReader(std::shared_ptr<const MappedFile> file, const ZipReader& zip, std::string root,
-               bool checkBytes)
-      : file_(std::move(file)), zip_(zip), root_(std::move(root)), checkBytes_(checkBytes) {}
+               bool checkBytes);
+  ~WeightReader();
 
-  // A payload config: {"config": {name: PayloadMeta}}; blobs lie in `folder` ("data/weights/"). Unknown
-  // members go to program.unknownMembers under `unknownPath`[name].
+  // A payload config: {"config": {name: PayloadMeta}}; blobs lie in `folder` ("data/weights/"), or in the
+  // folders of tensors below it if that is "data/". Unknown members go to program.unknownMembers under
+  // `unknownPath`[name].
   TensorTable readConfig(JsonValue config, std::string_view record, std::string_view folder,
                          std::string_view unknownPath, ExportedProgram& program, LoadCaches& caches);
 
   // torch.save of a dict of tensors. An empty record is an empty table.
   TensorTable readPickled(const ZipRecord& record);
+  // `record` names the bytes in errors.
+  TensorTable readPickled(const SharedBytes& bytes, std::string_view record);
 
  private:
+  class StorageCache;
+
   std::shared_ptr<const MappedFile> file_;
   const ZipReader& zip_;
   std::string root_;
   bool checkBytes_;
+  std::unique_ptr<StorageCache> storages_;
 };
 
 }  // namespace edgefx::detail

@@ -2,7 +2,10 @@
 #include <edgefx/serialization/pt2.h>
 
 #include "serialization/byte_text.h"
+#include "serialization/collect_delegates.h"
 #include "serialization/edge_record.h"
+#include "serialization/lowered_record.h"
+#include "serialization/program_records.h"
 #include "serialization/write_program.h"
 #include "serialization/write_weights.h"
 #include "serialization/zip_format.h"
@@ -14,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <unordered_set>
+#include <vector>
 
 namespace edgefx {
 namespace detail {
@@ -65,45 +69,86 @@ class ArchiveWriter {
   }
   void add(std::string_view name, std::string_view text) { add(name, bytesOf(text)); }
 
+  // Makes the programs known that are to be added, before the first is.
+  void survey(const SavedModel& model, bool verify);
+  // With the delegates that no earlier model has.
   void addModel(const SavedModel& model);
   void addForeign(const Archive::Record& record);
   void finish();
 
  private:
+  void addProgram(const ExportedProgram& program, const ProgramRecords& records);
+  void addTable(const ExportedProgram& program, PayloadTable table, const ProgramRecords& records);
+  void addEdgeRecord(const ExportedProgram& program, const ProgramRecords& records);
+
   ZipWriter zip_;
   std::unordered_set<std::string, TextHash, std::equal_to<>> names_;
   Fingerprint fingerprintOfNames_, fingerprintOfBytes_;
   PayloadWriter payloads_{
       [this](const std::string& name, std::span<const std::byte> bytes) { add(name, bytes); }};
+  LoweredWriter lowered_{
+      [this](const std::string& name, std::span<const std::byte> bytes) { add(name, bytes); }};
+  DelegateCollector delegates_;
+  std::vector<size_t> delegatesUpTo_;  // by model: number of delegates of it and those before it
+  size_t addedModels_ = 0, addedDelegates_ = 0;
 };
 
-constexpr std::string_view kLastRecords[] = {"archive_format", "archive_version", ".data/version",
-                                             "byteorder", ".data/serialization_id"};
-
-void ArchiveWriter::addModel(const SavedModel& model) {
-  std::string record;
+// Runs `write`; errors that pass through are told the record.
+template <typename Write>
+void writingRecord(const std::string& record, Write&& write) {
   try {
-    for (PayloadTable table : {PayloadTable::Weights, PayloadTable::Constants}) {
-      record = table == PayloadTable::Weights
-                   ? fmt::format("data/weights/{}_weights_config.json", model.name)
-                   : fmt::format("data/constants/{}_constants_config.json", model.name);
-      std::string config = payloads_.write(model.program, table);
-      add(record, config);
-    }
-    record = fmt::format("models/{}.json", model.name);
-    JsonWriter json;
-    writeProgram(json, model.program);
-    add(record, json.text());
+    write();
   } catch (Error& error) {
     Diagnostic known;
     known.record = record;
     error.fillIn(known);
     throw;
   }
-  add(fmt::format("data/sample_inputs/{}.pt", model.name), model.program.exampleInputs.bytes());
-  if (model.program.dialect == Dialect::Edge) {
-    add(edgeRecordName(model.name), edgeRecord(model.program));
+}
+
+constexpr std::string_view kLastRecords[] = {"archive_format", "archive_version", ".data/version",
+                                             "byteorder", ".data/serialization_id"};
+
+void ArchiveWriter::survey(const SavedModel& model, bool verify) {
+  payloads_.survey(model.program);
+  const size_t known = delegates_.all().size();
+  delegates_.add(model.program, verify);
+  for (size_t i = known; i < delegates_.all().size(); ++i) payloads_.survey(delegates_.all()[i]->program);
+  delegatesUpTo_.push_back(delegates_.all().size());
+}
+
+void ArchiveWriter::addTable(const ExportedProgram& program, PayloadTable table,
+                             const ProgramRecords& records) {
+  const std::string& record = table == PayloadTable::Weights ? records.weights : records.constants;
+  writingRecord(record, [&] { add(record, payloads_.write(program, table, records.hasLongPaths)); });
+}
+
+void ArchiveWriter::addProgram(const ExportedProgram& program, const ProgramRecords& records) {
+  addTable(program, PayloadTable::Weights, records);
+  addTable(program, PayloadTable::Constants, records);
+  writingRecord(records.json, [&] {
+    JsonWriter json;
+    writeProgram(json, program);
+    add(records.json, json.text());
+  });
+  add(records.inputs, program.exampleInputs.bytes());
+  addEdgeRecord(program, records);
+}
+
+void ArchiveWriter::addEdgeRecord(const ExportedProgram& program, const ProgramRecords& records) {
+  if (!needsEdgeRecord(program)) return;
+  writingRecord(records.edge, [&] { add(records.edge, edgeRecord(program, delegates_.numbers())); });
+}
+
+void ArchiveWriter::addModel(const SavedModel& model) {
+  addProgram(model.program, recordsOfModel(model.name));
+  for (; addedDelegates_ < delegatesUpTo_[addedModels_]; ++addedDelegates_) {
+    const LoweredModule& module = *delegates_.all()[addedDelegates_];
+    writingRecord(loweredRecord(addedDelegates_, "module.json"),
+                  [&] { lowered_.write(module, addedDelegates_); });
+    addProgram(module.program, recordsOfLowered(addedDelegates_));
   }
+  ++addedModels_;
 }
 
 void ArchiveWriter::addForeign(const Archive::Record& record) {
@@ -128,21 +173,30 @@ void checkModel(const SavedModel& model, bool verify) {
   if (verify) verifyProgram(model.program);
 }
 
+// Runs `use`; errors that pass through are told the model.
+template <typename Use>
+void namingModel(const SavedModel& model, Use&& use) {
+  try {
+    use();
+  } catch (Error& error) {
+    Diagnostic known;
+    known.method = model.name;
+    error.fillIn(known);
+    throw;
+  }
+}
+
 void save(std::span<const SavedModel> models, std::span<const Archive::Record> foreign,
           const std::filesystem::path& path, const SaveOptions& options) {
   try {
     if (models.empty()) fail<UsageError>("the archive has no model");
     for (const SavedModel& model : models) {
-      try {
-        checkModel(model, options.verify);
-      } catch (Error& error) {
-        Diagnostic known;
-        known.method = model.name;
-        error.fillIn(known);
-        throw;
-      }
+      namingModel(model, [&] { checkModel(model, options.verify); });
     }
     ArchiveWriter writer(path);
+    for (const SavedModel& model : models) {
+      namingModel(model, [&] { writer.survey(model, options.verify); });
+    }
     for (const SavedModel& model : models) writer.addModel(model);
     for (const Archive::Record& record : foreign) writer.addForeign(record);
     writer.finish();

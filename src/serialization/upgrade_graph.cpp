@@ -1,3 +1,6 @@
+#include <edgefx/ir/dtype.h>
+
+#include "serialization/byte_text.h"
 #include "serialization/json_upgrader.h"
 #include "support/fail.h"
 
@@ -23,7 +26,60 @@ void JsonUpgrader::node(JsonValue value) {
       {"inputs", &JsonUpgrader::listOf<&JsonUpgrader::namedArgument>},
       {"outputs", &JsonUpgrader::listOf<&JsonUpgrader::argument>},
   };
-  structOf(value, {"Node", kMembers});
+  static constexpr Member kDelegateMembers[] = {
+      {"inputs", &JsonUpgrader::delegateInputs},
+      {"outputs", &JsonUpgrader::listOf<&JsonUpgrader::argument>},
+  };
+  const bool callsDelegate =
+      isExir_ && stringMember(asObject(value), "target") == "torch.ops.higher_order.executorch_call_delegate";
+  structOf(value, {"Node", callsDelegate ? std::span<const Member>(kDelegateMembers) : kMembers});
+}
+
+// ExecuTorch writes the delegate itself in place of the first argument, and a name with every argument.
+void JsonUpgrader::delegateInputs(JsonValue value) {
+  writer_.beginArray();
+  size_t i = 0;
+  for (JsonValue input : asArray(value)) {
+    Inside here(*this, i);
+    simdjson::dom::object fields = asObject(input);
+    writer_.beginObject();
+    writer_.key("name");
+    writer_.string("");
+    writer_.key("arg");
+    if (i == 0) {
+      delegateModule(member(fields, "arg"), stringMember(fields, "name"));
+    } else {
+      JsonValue held = member(fields, "arg");
+      Inside inner(*this, "arg");
+      argument(held);
+    }
+    writer_.endObject();
+    ++i;
+  }
+  writer_.endArray();
+}
+
+void JsonUpgrader::delegateModule(JsonValue value, std::string_view name) {
+  Inside here(*this, "arg");
+  Tagged picked = pick(value, "Argument");
+  if (picked.tag != "as_string")
+    fail(fmt::format("expected a delegate as text, found tag '{}'", printable(picked.tag)));
+  delegates_.push_back({graphPath_, std::string(name), std::string(asString(picked.value))});
+  writer_.beginObject();
+  writer_.key("as_string");
+  writer_.string(name);
+  writer_.endObject();
+}
+
+// ExecuTorch numbers the newer element types in another way than torch.
+void JsonUpgrader::scalarType(JsonValue value) {
+  constexpr int64_t kFirst = 14;
+  constexpr Dtype kNewer[] = {Dtype::UInt16, Dtype::Float8E5M2, Dtype::Float8E4M3FN};
+  if (!isExir_ || !value.is_int64() || int64_t(value) < kFirst || int64_t(value) > kFirst + 2) {
+    copy(value);
+    return;
+  }
+  writer_.integer(static_cast<int64_t>(kNewer[int64_t(value) - kFirst]));
 }
 
 void JsonUpgrader::namedArgument(JsonValue value) {
@@ -34,6 +90,7 @@ void JsonUpgrader::namedArgument(JsonValue value) {
 void JsonUpgrader::argument(JsonValue value) {
   static constexpr Member kTags[] = {
       {"as_none", &JsonUpgrader::none},
+      {"as_scalar_type", &JsonUpgrader::scalarType},
       {"as_sym_int", &JsonUpgrader::symIntArgument},
       {"as_sym_ints", &JsonUpgrader::listOf<&JsonUpgrader::symIntArgument>},
       {"as_sym_bool", &JsonUpgrader::symBoolArgument},
@@ -82,7 +139,13 @@ void JsonUpgrader::tensorOrName(JsonValue value) {
 
 void JsonUpgrader::graphArgument(JsonValue value) {
   static constexpr Member kMembers[] = {{"graph", &JsonUpgrader::graph}};
+  const size_t outer = graphPath_.size();
+  if (isExir_) {
+    const std::string_view name = stringMember(asObject(value), "name");
+    graphPath_.append(outer == 0 ? "" : ".").append(name);
+  }
   structOf(value, {"GraphArgument", kMembers});
+  graphPath_.resize(outer);
 }
 
 void JsonUpgrader::customObject(JsonValue value) {
@@ -112,6 +175,7 @@ void JsonUpgrader::tensorValue(JsonValue value) {
 
 void JsonUpgrader::tensorMeta(JsonValue value) {
   static constexpr Member kMembers[] = {
+      {"dtype", &JsonUpgrader::scalarType},
       {"sizes", &JsonUpgrader::listOf<&JsonUpgrader::symInt>},
       {"strides", &JsonUpgrader::listOf<&JsonUpgrader::symInt>},
       {"storage_offset", &JsonUpgrader::storageOffset},

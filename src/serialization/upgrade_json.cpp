@@ -6,10 +6,12 @@
 
 namespace edgefx::detail {
 
-std::string upgradeProgramJson(simdjson::dom::element program, int64_t major, const NameSet& stateDict) {
+std::string upgradeProgramJson(simdjson::dom::element program, int64_t major, const NameSet& stateDict,
+                               std::vector<ExirDelegate>* delegates) {
   JsonUpgrader upgrader(major, stateDict);
   upgrader.program(program);
   if (!upgrader.lost().empty()) warn({"schema", upgrader.lost()});
+  if (delegates != nullptr) *delegates = upgrader.takeDelegates();
   return upgrader.take();
 }
 

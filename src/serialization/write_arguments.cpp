@@ -216,6 +216,10 @@ void GraphWriter::writeGetAttr(const Node& node) {
     std::string path = path_.empty() ? std::string(target) : fmt::format("{}.{}", path_, target);
     GraphWriter(model_, *child->second, std::move(path), depth_ + 1).write();
     json_.endObject();
+  } else if (inHigherOrder_ && inputIndex_ == 0 && module_.findDelegate(target) != nullptr) {
+    // No tag is for delegates. As text the name of one is read by all; the edge record says what it is.
+    json_.key("as_string");
+    json_.string(target);
   } else {
     const auto* object =
         node.value() != nullptr ? std::get_if<ValueMeta::CustomObject>(&node.value()->data) : nullptr;

@@ -1,13 +1,14 @@
 #include "serialization/write_graph.h"
 
 #include <edgefx/ir/operators.h>
+#include <edgefx/program/lowered_module.h>
 
 #include "support/fail.h"
 
 namespace edgefx::detail {
 namespace {
 
-constexpr int kDeepestGraph = 128;  // what the reader takes
+constexpr int kDeepestWrittenGraph = 128;  // what the reader takes
 
 // An effect token has no description of its own: it is written as the empty tensor that torch has for it.
 const ValueMeta& tokenTensor() {
@@ -40,7 +41,8 @@ GraphWriter::GraphWriter(ModelWriter& model, const GraphModule& module, std::str
       path_(std::move(path)),
       depth_(depth),
       names_(module.graph(), path_) {
-  if (depth_ > kDeepestGraph) fail<UnsupportedError>("graphs nested deeper than {} levels", kDeepestGraph);
+  if (depth_ > kDeepestWrittenGraph)
+    fail<UnsupportedError>("graphs nested deeper than {} levels", kDeepestWrittenGraph);
   for (const GraphModule::Child& child : module.children()) children_.emplace(child.name, child.module.get());
 }
 
@@ -119,7 +121,11 @@ void GraphWriter::writeNode(const Node& node) {
   Target target = node.target();
   json_.beginObject();
   json_.key("target");
-  json_.string(target.fileText());
+  if (model_.edgeTargets == EdgeTargets::Exir && target.kind() == TargetKind::EdgeOperator) {
+    json_.string(fmt::format("executorch.exir.dialects.edge.ops.{}", target.name()));
+  } else {
+    json_.string(target.fileText());
+  }
   json_.key("inputs");
   writeInputs(node);
   json_.key("outputs");
@@ -261,7 +267,7 @@ void GraphWriter::writeResults(const Node& node) {
       } else {
         writeResult(node.name(), *value);
       }
-    } else if (sequence->isList) {
+    } else if (sequence->isList && !callsDelegate(node)) {
       writeListResult(*sequence, [&](size_t i) {
         const Node* reader = names_.getitem(node, i);
         return reader != nullptr ? reader->name() : unusedName(node, std::to_string(i));

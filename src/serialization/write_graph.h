@@ -4,6 +4,7 @@
 
 #include "serialization/json_writer.h"
 #include "serialization/result_names.h"
+#include "serialization/write_program.h"
 #include "serialization/write_values.h"
 #include "support/text_hash.h"
 
@@ -24,8 +25,8 @@ namespace edgefx::detail {
 
 // What the writers of one model share.
 struct ModelWriter {
-  ModelWriter(JsonWriter& writer, const ExportedProgram& saved)
-      : json(writer), program(saved), hasUnknown(!saved.unknownMembers.empty()) {}
+  ModelWriter(JsonWriter& writer, const ExportedProgram& saved, EdgeTargets targets)
+      : json(writer), program(saved), edgeTargets(targets), hasUnknown(!saved.unknownMembers.empty()) {}
 
   // Ends an object with the members that a file had there and edgefx does not know. Callers ask hasUnknown
   // before they make up the path.
@@ -36,6 +37,7 @@ struct ModelWriter {
 
   JsonWriter& json;
   const ExportedProgram& program;
+  EdgeTargets edgeTargets;
   bool hasUnknown;
   SharedTexts texts;
 };

@@ -27,8 +27,11 @@ void writeOptional(JsonWriter& json, const std::optional<int64_t>& number) {
 
 class ProgramWriter {
  public:
-  ProgramWriter(JsonWriter& json, const ExportedProgram& program)
-      : json_(json), program_(program), model_(json, program), graph_(model_, program.graphModule()) {}
+  ProgramWriter(JsonWriter& json, const ExportedProgram& program, EdgeTargets edgeTargets)
+      : json_(json),
+        program_(program),
+        model_(json, program, edgeTargets),
+        graph_(model_, program.graphModule()) {}
 
   void write();
 
@@ -337,8 +340,8 @@ void ProgramWriter::writeVersions() {
 
 }  // namespace
 
-void writeProgram(JsonWriter& json, const ExportedProgram& program) {
-  ProgramWriter(json, program).write();
+void writeProgram(JsonWriter& json, const ExportedProgram& program, EdgeTargets edgeTargets) {
+  ProgramWriter(json, program, edgeTargets).write();
 }
 
 }  // namespace edgefx::detail

@@ -5,34 +5,24 @@
 #include "serialization/write_values.h"
 #include "support/fail.h"
 
-#include <unordered_map>
+#include <map>
 #include <vector>
 
 namespace edgefx::detail {
 namespace {
 
-// Tensors over one storage, of one dtype: readers give the bytes of a record one dtype.
-struct Group {
-  const std::byte* address;
-  Dtype dtype;
-  bool operator==(const Group&) const = default;
-};
-struct GroupHash {
-  size_t operator()(const Group& group) const {
-    return std::hash<const void*>()(group.address) * 31 + static_cast<size_t>(group.dtype);
-  }
-};
+constexpr std::string_view kFolders[] = {"data/weights/", "data/constants/"};
+constexpr std::string_view kTensorPrefixes[] = {"weight_", "tensor_"};
 
-struct Blob {
-  std::span<const std::byte> bytes;
-  std::string name;
-};
+size_t indexOf(PayloadTable table) {
+  return table == PayloadTable::Weights ? 0 : 1;
+}
 
 bool isObjectPrefix(std::string_view prefix) {
   return prefix == "custom_obj_" || prefix == "opaque_obj_";
 }
 
-std::vector<int64_t> numbers(const std::vector<SymInt>& shape) {
+std::vector<int64_t> plainNumbers(const std::vector<SymInt>& shape) {
   std::vector<int64_t> values;
   for (const SymInt& value : shape) {
     if (value.isSymbolic())
@@ -47,8 +37,8 @@ void checkExtent(const StoredTensor& stored) {
   if (meta.storageOffset.isSymbolic()) fail<UnsupportedError>("a stored tensor has a symbolic offset");
   // Tensors of the meta device are shapes without memory.
   if (meta.device.type == "meta" && stored.storage().empty()) return;
-  uint64_t needed = storageBytesNeeded(numbers(meta.sizes), numbers(meta.strides), meta.storageOffset.value(),
-                                       elementSize(meta.dtype));
+  uint64_t needed = storageBytesNeeded(plainNumbers(meta.sizes), plainNumbers(meta.strides),
+                                       meta.storageOffset.value(), elementSize(meta.dtype));
   if (needed > stored.storage().size()) {
     fail<UsageError>("the recorded shape needs {} bytes of storage, which has {}", needed,
                      stored.storage().size());
@@ -68,65 +58,91 @@ void naming(const TensorTable::Entry& entry, Use&& use) {
 
 }  // namespace
 
+void PayloadWriter::survey(const ExportedProgram& program) {
+  for (const TensorTable* tensors : {&program.stateDict(), &program.constants()}) {
+    for (const TensorTable::Entry& entry : *tensors) {
+      const StoredTensor& stored = entry.value;
+      if (stored.isOpaque() || stored.meta() == nullptr || stored.storage().empty()) continue;
+      Blob& blob = blobs_[{stored.storage().data(), stored.meta()->dtype}];
+      // Storages that begin at one address are views of one memory: the longest holds them all.
+      if (stored.storage().size() > blob.bytes.size()) blob.bytes = stored.storage();
+    }
+  }
+}
+
 std::string PayloadWriter::nextName(std::string_view folder, const std::string& prefix) {
   return fmt::format("{}{}{}", folder, prefix, next_[prefix]++);
 }
 
-std::string PayloadWriter::write(const ExportedProgram& program, PayloadTable table) {
-  bool isWeights = table == PayloadTable::Weights;
+std::string PayloadWriter::writeOpaque(const StoredTensor& stored, PayloadTable table) {
+  const bool isObject = stored.meta() == nullptr;
+  const bool isWeights = table == PayloadTable::Weights;
+  if (isObject && (isWeights || !isObjectPrefix(stored.opaquePrefix()))) {
+    fail<UnsupportedError>("a {} cannot hold an object of the kind '{}'",
+                           isWeights ? "state dict" : "table of constants", stored.opaquePrefix());
+  }
+  // A tensor moved from the state dict to the constants is numbered among those.
+  std::string name =
+      nextName(kFolders[indexOf(table)],
+               isObject ? stored.opaquePrefix() : std::string(kTensorPrefixes[indexOf(table)]));
+  add_(name, stored.opaqueRecord().bytes());
+  return name;
+}
+
+const std::string& PayloadWriter::writeBlob(const Group& group, PayloadTable table, bool hasLongPaths) {
+  Blob& blob = blobs_.at(group);
+  std::string& record = blob.record[indexOf(table)];
+  const std::string& other = blob.record[1 - indexOf(table)];
+  if (record.empty() && hasLongPaths && !other.empty()) return other;
+  if (record.empty()) {
+    record = nextName(kFolders[indexOf(table)], std::string(kTensorPrefixes[indexOf(table)]));
+    add_(record, blob.bytes);
+  }
+  return record;
+}
+
+std::string PayloadWriter::write(const ExportedProgram& program, PayloadTable table, bool hasLongPaths) {
+  const bool isWeights = table == PayloadTable::Weights;
   const TensorTable& tensors = isWeights ? program.stateDict() : program.constants();
-  const std::string_view folder = isWeights ? "data/weights/" : "data/constants/";
-  const std::string tensorPrefix = isWeights ? "weight_" : "tensor_";
+  const std::string_view folder = hasLongPaths ? "data/" : kFolders[indexOf(table)];
 
   // Opaque entries first, then the storages in order of first use, as torch numbers them.
-  std::unordered_map<const StoredTensor*, std::string> opaqueNames;
-  std::unordered_map<Group, size_t, GroupHash> groups;
-  std::vector<Blob> blobs;
-  std::vector<size_t> blobOf;
+  std::vector<std::string> records;
+  for (const TensorTable::Entry& entry : tensors) {
+    std::string& record = records.emplace_back();
+    if (entry.value.isOpaque()) naming(entry, [&] { record = writeOpaque(entry.value, table); });
+  }
+  std::map<Dtype, std::string> empty;  // tensors without memory share one record of each dtype
+  size_t index = 0;
   for (const TensorTable::Entry& entry : tensors) {
     const StoredTensor& stored = entry.value;
-    blobOf.push_back(0);
-    if (stored.isOpaque()) {
-      naming(entry, [&] {
-        bool isObject = stored.meta() == nullptr;
-        if (isObject && (isWeights || !isObjectPrefix(stored.opaquePrefix()))) {
-          fail<UnsupportedError>("a {} cannot hold an object of the kind '{}'",
-                                 isWeights ? "state dict" : "table of constants", stored.opaquePrefix());
-        }
-        // A tensor moved from the state dict to the constants is numbered among those.
-        std::string name = nextName(folder, isObject ? stored.opaquePrefix() : tensorPrefix);
-        add_(name, stored.opaqueRecord().bytes());
-        opaqueNames.emplace(&stored, std::move(name));
-      });
-      continue;
-    }
+    std::string& record = records[index++];
+    if (stored.isOpaque()) continue;
     naming(entry, [&] {
       if (stored.meta() == nullptr) fail<UsageError>("the entry is empty");
       checkExtent(stored);
     });
-    std::span<const std::byte> bytes = stored.storage();
-    const Group group{bytes.empty() ? nullptr : bytes.data(), stored.meta()->dtype};
-    auto [found, isNew] = groups.emplace(group, blobs.size());
-    if (isNew) blobs.push_back({bytes, {}});
-    blobOf.back() = found->second;
-    // Storages that begin at one address are views of one memory: the longest holds them all.
-    Blob& blob = blobs[found->second];
-    if (bytes.size() > blob.bytes.size()) blob.bytes = bytes;
-  }
-  for (Blob& blob : blobs) {
-    blob.name = nextName(folder, tensorPrefix);
-    add_(blob.name, blob.bytes);
+    const std::span<const std::byte> bytes = stored.storage();
+    if (!bytes.empty()) {
+      record = writeBlob({bytes.data(), stored.meta()->dtype}, table, hasLongPaths);
+      continue;
+    }
+    std::string& shared = empty[stored.meta()->dtype];
+    if (shared.empty()) {
+      shared = nextName(kFolders[indexOf(table)], std::string(kTensorPrefixes[indexOf(table)]));
+      add_(shared, {});
+    }
+    record = shared;
   }
 
   JsonWriter json;
   json.beginObject();
   json.key("config");
   json.beginObject();
-  size_t index = 0;
+  index = 0;
   for (const TensorTable::Entry& entry : tensors) {
     const StoredTensor& stored = entry.value;
-    std::string_view record = stored.isOpaque() ? opaqueNames.at(&stored) : blobs[blobOf[index]].name;
-    ++index;
+    const std::string_view record = records[index++];
     json.key(entry.name);
     json.beginObject();
     json.key("path_name");

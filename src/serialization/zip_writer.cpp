@@ -147,15 +147,22 @@ std::string endRecords(uint64_t count, uint64_t size, uint64_t offset) {
 
 ZipWriter::ZipWriter(std::filesystem::path target, std::string root)
     : target_(std::move(target)), root_(std::move(root)) {
-  if (!root_.empty()) {
-    const std::string_view fault = zip::nameFault(root_);
-    if (!fault.empty()) fail<UsageError>("root folder '{}' {}", printable(root_), fault);
-    if (root_.find('/') != std::string::npos) {
-      fail<UsageError>("root folder '{}' is more than one folder", printable(root_));
-    }
-    root_ += '/';
-  }
+  openRoot();
   createTemporary();
+}
+
+ZipWriter::ZipWriter(std::string* memory, std::string root) : root_(std::move(root)), memory_(memory) {
+  openRoot();
+}
+
+void ZipWriter::openRoot() {
+  if (root_.empty()) return;
+  const std::string_view fault = zip::nameFault(root_);
+  if (!fault.empty()) fail<UsageError>("root folder '{}' {}", printable(root_), fault);
+  if (root_.find('/') != std::string::npos) {
+    fail<UsageError>("root folder '{}' is more than one folder", printable(root_));
+  }
+  root_ += '/';
 }
 
 ZipWriter::~ZipWriter() {
@@ -232,6 +239,10 @@ void ZipWriter::finish() {
   writeAll(directory_.data(), directory_.size());
   put(endRecords(names_.size(), directory_.size(), directoryOffset));
   flush();
+  if (memory_ != nullptr) {
+    memory_ = nullptr;
+    return;
+  }
   // The descriptor is gone even if close fails.
   if (::close(std::exchange(fd_, -1)) != 0) ioFailure("write", errno);
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) ioFailure("rename the temporary file to it", errno);
@@ -250,6 +261,10 @@ void ZipWriter::flush() {
 }
 
 void ZipWriter::writeAll(const char* data, size_t size) {
+  if (memory_ != nullptr) {
+    memory_->append(data, size);
+    return;
+  }
   while (size > 0) {
     const ssize_t written = ::write(fd_, data, size);
     if (written < 0 && errno == EINTR) continue;
@@ -271,7 +286,7 @@ void ZipWriter::discard() noexcept {
 }
 
 void ZipWriter::requireOpen(std::string_view call) const {
-  if (fd_ < 0) fail<UsageError>("{} on an archive that is finished or failed", call);
+  if (fd_ < 0 && memory_ == nullptr) fail<UsageError>("{} on an archive that is finished or failed", call);
 }
 
 }  // namespace edgefx::detail

@@ -24,6 +24,8 @@ class ZipWriter {
   // Throws UsageError if `root` is more than one folder or unsafe, Error if `target` exists and is no regular
   // file or the temporary file cannot be made.
   explicit ZipWriter(std::filesystem::path target, std::string root = {});
+  // Appends the archive to `*memory`, which must outlive the writer.
+  ZipWriter(std::string* memory, std::string root);
   ~ZipWriter();
   ZipWriter(const ZipWriter&) = delete;
   ZipWriter& operator=(const ZipWriter&) = delete;
@@ -36,6 +38,7 @@ class ZipWriter {
   void finish();
 
  private:
+  void openRoot();
   void createTemporary();
   void put(std::string_view bytes);
   void flush();
@@ -48,9 +51,10 @@ class ZipWriter {
   std::string root_;
   std::filesystem::path temporary_;
   int fd_ = -1;
-  std::string pending_;    // headers and small payloads not yet written
-  uint64_t position_ = 0;  // end of the archive so far, pending_ included
-  std::string directory_;  // encoded central directory
+  std::string* memory_ = nullptr;  // null if a file is written
+  std::string pending_;            // headers and small payloads not yet written
+  uint64_t position_ = 0;          // end of the archive so far, pending_ included
+  std::string directory_;          // encoded central directory
   std::set<std::string, std::less<>> names_;
 };
 

@@ -1,3 +1,4 @@
+#include <edgefx/serialization/exir.h>
 #include <edgefx/serialization/pt2.h>
 
 #include "tools/command.h"
@@ -11,6 +12,7 @@ struct Options {
   std::string input;
   std::string output;
   bool edge = false;
+  std::string format = "pt2";
 };
 
 ExitCode convert(const Options& options) {
@@ -18,7 +20,11 @@ ExitCode convert(const Options& options) {
   if (options.edge) {
     for (Archive::Model& model : archive.models) wrapAsEdge(model.program);
   }
-  saveArchive(archive, options.output);
+  if (options.format == "exir") {
+    saveExir(archive, options.output);
+  } else {
+    saveArchive(archive, options.output);
+  }
   return ExitCode::Ok;
 }
 
@@ -26,18 +32,24 @@ ExitCode convert(const Options& options) {
 
 void addConvertCommand(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("convert", "Write a file anew, in the layout of torch 2.9 and later");
-  command->add_option("IN", options->input, "The .pt2 file to read, of torch 2.1 or later")
+  CLI::App* command = app.add_subcommand(
+      "convert", "Write a file anew, in the layout of torch 2.9 and later or that of ExecuTorch");
+  command->add_option("IN", options->input, "The file to read, of torch 2.1 or later or of ExecuTorch")
       ->required()
       ->type_name("");
-  command->add_option("OUT", options->output, "The .pt2 file to write; may be the same")
+  command->add_option("OUT", options->output, "The file to write; may be the same")
       ->required()
       ->type_name("");
   command->add_flag("--edge", options->edge, kEdgeHelp);
+  command
+      ->add_option("--format", options->format,
+                   "pt2, or exir: what ExecuTorch's own serializer writes, of one model")
+      ->check(CLI::IsMember({"pt2", "exir"}))
+      ->type_name("NAME");
   command->footer(
       "All models are kept, and records that edgefx does not know are copied.\n\n"
-      "Example:\n  edgefx convert old.pt2 new.pt2");
+      "Examples:\n  edgefx convert old.pt2 new.pt2\n  edgefx convert lowered.pt2 for_python.bin --format "
+      "exir");
   command->callback([options, &chosen] { chosen = [options](std::string&) { return convert(*options); }; });
 }
 

@@ -1,5 +1,6 @@
 #include <edgefx/ir/fx_text.h>
 #include <edgefx/program/check_program.h>
+#include <edgefx/serialization/exir.h>
 #include <edgefx/serialization/pt2.h>
 #include <edgefx/support/error.h>
 #include <edgefx/support/warning.h>
@@ -7,6 +8,7 @@
 #include "serialization/test_zip.h"
 #include "serialization/zip_reader.h"
 #include "support/allocation_meter.h"
+#include "support/lowered_builder.h"
 #include "support/test_data.h"
 
 #include <gtest/gtest.h>
@@ -57,6 +59,39 @@ class DamagedFiles : public testing::Test {
     }
     EXPECT_LT(meter.peak(), kBasis + kPerByte * bytes.size());
     return outcome;
+  }
+
+  struct Counts {
+    int loaded = 0, refused = 0;
+  };
+
+  // Loads `variants` files made of the sources by damage of every kind.
+  Counts loadVariants(const std::vector<std::string>& sources, int variants) {
+    Counts counts;
+    for (int i = 0; i < variants; ++i) {
+      SCOPED_TRACE(i);
+      const std::string& source = sources[static_cast<size_t>(i) % sources.size()];
+      std::string damaged;
+      switch (i / static_cast<int>(sources.size()) % 8) {
+        case 0:
+          damaged = truncated(source);
+          break;
+        case 1:
+        case 2:
+          damaged = flipped(source);
+          break;
+        case 3:
+          damaged = swapped(source);
+          break;
+        case 4:
+          damaged = dropped(source);
+          break;
+        default:
+          damaged = edited(source);
+      }
+      ++(load(damaged).loaded ? counts.loaded : counts.refused);
+    }
+    return counts;
   }
 
   size_t below(size_t bound) { return static_cast<size_t>(random_() % bound); }
@@ -185,33 +220,28 @@ TEST_F(DamagedFiles, EndInAnErrorOrAValidProgram) {
     sources.push_back(readFile(fixture(name)));
   }
   constexpr int kVariants = 1000;
-  int loaded = 0, refused = 0;
-  for (int i = 0; i < kVariants; ++i) {
-    SCOPED_TRACE(i);
-    const std::string& source = sources[static_cast<size_t>(i) % sources.size()];
-    std::string damaged;
-    switch (i / static_cast<int>(sources.size()) % 8) {
-      case 0:
-        damaged = truncated(source);
-        break;
-      case 1:
-      case 2:
-        damaged = flipped(source);
-        break;
-      case 3:
-        damaged = swapped(source);
-        break;
-      case 4:
-        damaged = dropped(source);
-        break;
-      default:
-        damaged = edited(source);
-    }
-    ++(load(damaged).loaded ? loaded : refused);
-  }
+  const Counts counts = loadVariants(sources, kVariants);
   // Both kinds of outcome occur, so that the test looks at what it means to look at.
-  EXPECT_GT(loaded, kVariants / 50);
-  EXPECT_GT(refused, kVariants / 2);
+  EXPECT_GT(counts.loaded, kVariants / 50);
+  EXPECT_GT(counts.refused, kVariants / 2);
+}
+
+// Delegates, their records and what these refer to.
+TEST_F(DamagedFiles, OfLoweredProgramsEndInAnErrorOrAValidProgram) {
+  std::vector<std::string> sources;
+  auto addSource = [&](const ExportedProgram& program) {
+    saveProgram(program, dir_ / "source.pt2");
+    sources.push_back(readFile(dir_ / "source.pt2"));
+    saveExir(program, dir_ / "source.pt2");
+    sources.push_back(readFile(dir_ / "source.pt2"));
+  };
+  addSource(loweredProgram());
+  addSource(branchedLoweredProgram());
+  for (uint64_t seed = 1; seed <= 3; ++seed) addSource(randomLoweredProgram(seed));
+  constexpr int kVariants = 1000;
+  const Counts counts = loadVariants(sources, kVariants);
+  EXPECT_GT(counts.loaded, kVariants / 50);
+  EXPECT_GT(counts.refused, kVariants / 4);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <edgefx/serialization/pt2.h>
 #include <edgefx/support/warning.h>
 
+#include "serialization/equal_programs.h"
 #include "serialization/expect_error.h"
 #include "serialization/mapped_file.h"
 #include "serialization/saved_json.h"
@@ -18,114 +19,10 @@
 namespace edgefx {
 namespace {
 
+using test::expectEqualArchives;
+using test::expectEqualPrograms;
+using test::recordsOf;
 using test::SavedJson;
-
-std::string textOf(const NodeMeta& meta) {
-  std::string text;
-  for (const NodeMeta::Entry& entry : meta.entries()) text += entry.key + ": " + *entry.text + "\n";
-  return text;
-}
-
-void expectEqualNodes(const GraphModule& before, const GraphModule& after) {
-  std::vector<ConstNestedModule> first = namedModules(before), second = namedModules(after);
-  ASSERT_EQ(first.size(), second.size());
-  for (size_t i = 0; i < first.size(); ++i) {
-    EXPECT_EQ(first[i].path, second[i].path);
-    const Node* other = second[i].module->graph().front();
-    for (const Node& node : first[i].module->graph().nodes()) {
-      ASSERT_NE(other, nullptr);
-      EXPECT_EQ(textOf(node.meta()), textOf(other->meta())) << node.name();
-      ASSERT_EQ(node.value() == nullptr, other->value() == nullptr) << node.name();
-      if (node.value() != nullptr) {
-        EXPECT_EQ(node.value()->text(), other->value()->text()) << node.name();
-        if (node.value()->tensor() != nullptr) {
-          EXPECT_EQ(*node.value()->tensor(), *other->value()->tensor()) << node.name();
-        }
-      }
-      other = other->next();
-    }
-  }
-}
-
-// Which earlier entry shares memory with each entry.
-std::vector<size_t> sharingOf(const TensorTable& table) {
-  std::map<std::pair<const void*, Dtype>, size_t> seen;
-  std::vector<size_t> sharing;
-  for (const auto& [name, stored] : table) {
-    bool hasMemory = !stored.isOpaque() && !stored.storage().empty();
-    size_t own = sharing.size();
-    sharing.push_back(
-        hasMemory ? seen.emplace(std::pair(stored.storage().data(), stored.meta()->dtype), own).first->second
-                  : own);
-  }
-  return sharing;
-}
-
-void expectEqualTables(const TensorTable& before, const TensorTable& after) {
-  ASSERT_EQ(before.size(), after.size());
-  auto other = after.begin();
-  for (const auto& [name, stored] : before) {
-    EXPECT_EQ(name, other->name);
-    const StoredTensor& again = other->value;
-    EXPECT_EQ(stored.isParameter, again.isParameter) << name;
-    EXPECT_EQ(stored.isTensor(), again.isTensor()) << name;
-    EXPECT_EQ(stored.opaquePrefix(), again.opaquePrefix()) << name;
-    EXPECT_EQ(stored.opaqueRecord().text(), again.opaqueRecord().text()) << name;
-    ASSERT_EQ(stored.meta() == nullptr, again.meta() == nullptr) << name;
-    if (stored.meta() != nullptr) {
-      EXPECT_EQ(*stored.meta(), *again.meta()) << name;
-    }
-    EXPECT_EQ(test::asText(stored.storage()), test::asText(again.storage())) << name;
-    ++other;
-  }
-  EXPECT_EQ(sharingOf(before), sharingOf(after));
-}
-
-void expectEqualPrograms(const ExportedProgram& before, const ExportedProgram& after) {
-  EXPECT_EQ(fxText(before.graphModule()), fxText(after.graphModule()));
-  expectEqualNodes(before.graphModule(), after.graphModule());
-  EXPECT_EQ(before.graphModule().metadata, after.graphModule().metadata);
-  EXPECT_EQ(before.signature, after.signature);
-  EXPECT_EQ(text(before.signature), text(after.signature));
-  expectEqualTables(before.stateDict(), after.stateDict());
-  expectEqualTables(before.constants(), after.constants());
-  EXPECT_EQ(before.rangeConstraints, after.rangeConstraints);
-  EXPECT_EQ(before.moduleCallGraph, after.moduleCallGraph);
-  EXPECT_EQ(before.namedTupleFields, after.namedTupleFields);
-  EXPECT_EQ(before.opsetVersion, after.opsetVersion);
-  EXPECT_EQ(before.torchVersion, after.torchVersion);
-  EXPECT_EQ(before.guardsCode, after.guardsCode);
-  EXPECT_EQ(before.dialect, after.dialect);
-  EXPECT_EQ(before.verifiers, after.verifiers);
-  EXPECT_EQ(before.exampleInputs.text(), after.exampleInputs.text());
-  EXPECT_EQ(before.unknownMembers, after.unknownMembers);
-  EXPECT_EQ(before.argumentNames, after.argumentNames);
-  EXPECT_EQ(after.schemaVersion, (SchemaVersion{8, 20}));
-}
-
-void expectEqualArchives(const Archive& before, const Archive& after) {
-  ASSERT_EQ(before.models.size(), after.models.size());
-  for (size_t i = 0; i < before.models.size(); ++i) {
-    EXPECT_EQ(before.models[i].name, after.models[i].name);
-    expectEqualPrograms(before.models[i].program, after.models[i].program);
-  }
-  ASSERT_EQ(before.foreign.size(), after.foreign.size());
-  for (size_t i = 0; i < before.foreign.size(); ++i) {
-    EXPECT_EQ(before.foreign[i].name, after.foreign[i].name);
-    EXPECT_EQ(before.foreign[i].bytes.text(), after.foreign[i].bytes.text()) << before.foreign[i].name;
-  }
-}
-
-// The records of a file by name, without the root folder of the archive layout.
-std::map<std::string, std::string> recordsOf(const std::filesystem::path& path) {
-  auto file = detail::MappedFile::open(path);
-  detail::ZipReader zip(file->bytes(), path.string());
-  std::map<std::string, std::string> records;
-  for (const auto& record : zip.records()) {
-    records.emplace(record.name.substr(record.name.find('/') + 1), zip.read(record).text());
-  }
-  return records;
-}
 
 // Every .pt2 file of the corpus that edgefx reads.
 std::vector<std::filesystem::path> corpusFiles() {

@@ -1,5 +1,6 @@
 #include <edgefx/serialization/pt2.h>
 
+#include "support/lowered_builder.h"
 #include "support/test_data.h"
 #include "tools/run_tool.h"
 
@@ -55,6 +56,21 @@ TEST(ConvertCommand, RemembersThatAProgramIsEdge) {
   const std::string golden = readFile(fixture("nested_cond_core/edge.graph.txt"));
   EXPECT_EQ(printed(dir / "edge.pt2"), golden);
   EXPECT_EQ(printed(dir / "edge.pt2", {"--edge"}), golden);
+}
+
+TEST(ConvertCommand, WritesTheFormOfExecuTorchAndReadsIt) {
+  TempDir dir;
+  saveProgram(loweredProgram(), dir / "lowered.pt2");
+  const std::string before = printed(dir / "lowered.pt2");
+  EXPECT_NE(before.find("executorch_call_delegate"), std::string::npos) << before;
+  ToolRun run = runTool({"convert", dir / "lowered.pt2", dir / "python.bin", "--format", "exir"});
+  EXPECT_EQ(run.exitCode, 0) << run.err;
+  EXPECT_NE(readFile(dir / "python.bin").find("executorch.exir.dialects.edge.ops."), std::string::npos);
+  EXPECT_EQ(printed(dir / "python.bin"), before);
+  EXPECT_EQ(runTool({"convert", dir / "python.bin", dir / "back.pt2", "--format", "pt2"}).exitCode, 0);
+  EXPECT_EQ(printed(dir / "back.pt2"), before);
+  EXPECT_EQ(runTool({"verify", dir / "back.pt2"}).out, "ok\n");
+  EXPECT_EQ(runTool({"convert", dir / "back.pt2", dir / "x", "--format", "onnx"}).exitCode, 2);
 }
 
 TEST(ConvertCommand, MayReplaceItsInput) {

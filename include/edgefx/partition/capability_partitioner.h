@@ -30,10 +30,10 @@ struct ProposedPartition {
 };
 
 // Divides the supported nodes of a graph into partitions that can be fused all at once without making a
-// cycle, none of which could be merged with another: the partitions, ids and order of torch.fx's
-// CapabilityBasedPartitioner. A getitem is claimed exactly when its producer is, and by the same partition,
-// whatever `support` says of it. Placeholders and the output node are never claimed. Sorted by id, ids
-// counted from the end of the graph.
+// cycle, none of which could be merged with another unless horizontal fusion is skipped: the partitions, ids
+// and order of torch.fx's CapabilityBasedPartitioner. A getitem is claimed exactly when its producer is, and
+// by the same partition, whatever `support` says of it. Placeholders and the output node are never claimed.
+// Sorted by id, ids counted from the end of the graph.
 //
 // O(nodes + uses). With skipHorizontalFusion, each merge looks for a path between two partitions among the
 // nodes that lie between them, and stops at the end of the shorter search.

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <edgefx/program/tensor_table.h>
+
+#include <string>
+
+namespace edgefx::detail {
+
+// The table as torch.save writes a dict of tensors: an archive of its own, with each storage once. Throws
+// UnsupportedError, naming the entry, for what needs Python to be written: subclasses of tensors, objects,
+// tensors without memory of their own on the device "meta". O(bytes).
+std::string torchSave(const TensorTable& table);
+
+}  // namespace edgefx::detail
