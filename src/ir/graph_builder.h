@@ -33,9 +33,9 @@ class GraphBuilder {
   Node& copy(const Node& from, std::span<Node* const> mapped);
   // Appends a placeholder with the name, value and metadata of a node of another graph.
   Node& placeholderFor(const Node& from);
-  //   //   // Appends the output node of a graph without one: a list or tuple of these nodes.
+  // Appends the output node of a graph without one: a list or tuple of these nodes.
   Node& outputOf(ArgumentKind kind, std::span<Node* const> results);
-  //   // Gives all live nodes of the graph a new order, which must hold each once and be one of execution.
+  // Gives all live nodes of the graph a new order, which must hold each once and be one of execution.
   //   Users of a node
   // come in that order too, as in a copy that is made node by node.
   void setOrder(std::span<Node* const> order);

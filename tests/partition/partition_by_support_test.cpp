@@ -116,7 +116,9 @@ TEST(AotiPartitioner, EveryOperatorWithGraphsIsTakenWhole) {
     for (const Node& node : program.graph().nodes()) {
       if (!node.isCall()) continue;
       for (const Node& input : node.inputs()) {
-        if (input.isGetAttr()) EXPECT_TRUE(result.tags.sameTag(input, node)) << input.name();
+        if (input.isGetAttr()) {
+          EXPECT_TRUE(result.tags.sameTag(input, node)) << input.name();
+        }
       }
     }
   }

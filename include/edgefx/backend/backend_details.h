@@ -28,7 +28,7 @@ class BackendDetails {
   // The backend id that delegation specs name. Must not change.
   virtual std::string_view name() const = 0;
 
-  //   // Compiles one partition. The delegate keeps `program` as it is: clone() it to run passes over it. Its
+  // Compiles one partition. The delegate keeps `program` as it is: clone() it to run passes over it. Its
   //   tensors share
   // their storage with the caller's. What it throws reaches the caller, with backend, method and delegate
   // attached.
