@@ -36,8 +36,7 @@ class GraphBuilder {
   // Appends the output node of a graph without one: a list or tuple of these nodes.
   Node& outputOf(ArgumentKind kind, std::span<Node* const> results);
   // Gives all live nodes of the graph a new order, which must hold each once and be one of execution.
-  //   Users of a node
-  // come in that order too, as in a copy that is made node by node.
+  // Users of a node come in that order too, as in a copy that is made node by node.
   void setOrder(std::span<Node* const> order);
   // As copying the graph would: names that no live node has become free again, and counting starts anew.
   void forgetErasedNames();
