@@ -137,7 +137,8 @@ std::vector<Nested> listNamed(Module& top) {
     pending.pop_back();
     std::vector<Nested> found;
     const Graph& graph = at.module->graph();
-    for (const Node& node : graph.nodes()) {
+    const bool isLeaf = at.module->children().empty();
+    for (const Node& node : isLeaf ? decltype(graph.nodes()){nullptr} : graph.nodes()) {
       if (!node.isGetAttr() && node.op() != NodeOp::CallModule) continue;
       Module* child = at.module->findChild(node.targetText());
       if (child == nullptr || !reached.insert(child).second) continue;

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <unordered_set>
 
 namespace edgefx {
@@ -40,16 +43,21 @@ class GraphChecker {
     }
   };
   struct Slot {
-    uint32_t hash = 0;
-    uint32_t idPlusOne = 0;
+    uint32_t hash;
+    uint32_t idPlusOne;  // 0 in free slots
+  };
+  struct Free {
+    void operator()(Slot* slots) const { std::free(slots); }
   };
 
   explicit GraphChecker(const Graph& graph)
       : graph_(graph),
         nodes_(*graph.slabs_),
         edges_(graph.edges_.data()),
-        names_(std::bit_ceil(size_t{2} * graph.liveNodes_ + 2)),
-        mask_(static_cast<uint32_t>(names_.size() - 1)) {}
+        mask_(static_cast<uint32_t>(std::bit_ceil(size_t{2} * graph.liveNodes_ + 2) - 1)),
+        names_(static_cast<Slot*>(std::calloc(size_t{mask_} + 1, sizeof(Slot)))) {
+    if (names_ == nullptr) throw std::bad_alloc();
+  }
 
   void passSoundCalls(Walk& walk);
   bool isSoundCall(const Node& node, const Node& before) const;
@@ -73,9 +81,9 @@ class GraphChecker {
   const Graph& graph_;
   const NodeSlabs& nodes_;
   const Edge* edges_;
-  std::vector<Slot> names_;
   uint32_t mask_;
-  std::vector<uint32_t> lastUser_;  // by id; used for nodes with many inputs only
+  std::unique_ptr<Slot[], Free> names_;  // fresh pages are zero already
+  std::vector<uint32_t> lastUser_;       // by id; used for nodes with many inputs only
 };
 
 inline std::string GraphChecker::sameName(const Node& other) {

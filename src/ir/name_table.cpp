@@ -290,14 +290,34 @@ void NameTable::insert(std::string_view name, uint32_t hash, uint32_t entry) {
   ++used_;
 }
 
-NameTable::Count* NameTable::setCount(std::string_view base, uint64_t number) {
-  auto found = counts_.find(base);
-  if (found == counts_.end()) {
-    if (number == 0) return nullptr;
-    found = counts_.emplace(base, Count()).first;
+NameTable::Count* NameTable::findCount(std::string_view base) const {
+  if (countSlots_.empty()) return nullptr;
+  const size_t mask = countSlots_.size() - 1;
+  for (size_t i = hashOf(base) & mask; countSlots_[i] != 0; i = (i + 1) & mask) {
+    const auto& entry = counts_[countSlots_[i] - 1];
+    if (entry.first == base) return const_cast<Count*>(&entry.second);
   }
-  found->second.number = number;
-  return &found->second;
+  return nullptr;
+}
+
+// The text of a new base must live as long as the table.
+NameTable::Count* NameTable::setCount(std::string_view base, uint64_t number) {
+  Count* found = findCount(base);
+  if (found == nullptr) {
+    if (number == 0) return nullptr;
+    counts_.emplace_back(base, Count());
+    found = &counts_.back().second;
+    const bool isFull = counts_.size() * 2 > countSlots_.size();
+    if (isFull) countSlots_.assign(std::max<size_t>(16, countSlots_.size() * 2), 0);
+    const size_t mask = countSlots_.size() - 1;
+    for (size_t at = isFull ? 0 : counts_.size() - 1; at < counts_.size(); ++at) {
+      size_t i = hashOf(counts_[at].first) & mask;
+      while (countSlots_[i] != 0) i = (i + 1) & mask;
+      countSlots_[i] = static_cast<uint32_t>(at + 1);
+    }
+  }
+  found->number = number;
+  return found;
 }
 
 void NameTable::add(const Node& node) {
@@ -335,9 +355,7 @@ void NameTable::makeUnique(std::string_view candidate) const {
   Count count;
   uint64_t number;
   if (base == text.size() || used) {
-    if (auto found = counts_.find(std::string_view(text).substr(0, base)); found != counts_.end()) {
-      count = found->second;
-    }
+    if (const Count* found = findCount(std::string_view(text).substr(0, base))) count = *found;
     number = count.number;
     if (isReservedWord(text)) {
       ++number;
@@ -370,13 +388,13 @@ std::string_view NameTable::unique(std::string_view candidate) const {
 NameTable::Reserved NameTable::reserve(std::string_view candidate, const Node& node, TextPages& text) {
   makeUnique(candidate);
   const uint64_t first = scratch_.firstTried, last = scratch_.number;
-  Count* count = setCount(std::string_view(scratch_.text).substr(0, scratch_.baseLength), last);
+  const std::string_view stored = text.store(scratch_.text);
+  Count* count = setCount(stored.substr(0, scratch_.baseLength), last);
   if (count != nullptr && first <= last) {
     const bool touches = first <= count->lastTaken + 1 && count->firstTaken <= last + 1;
     count->firstTaken = touches ? std::min(first, count->firstTaken) : first;
     count->lastTaken = touches ? std::max(last, count->lastTaken) : last;
   }
-  std::string_view stored = text.store(scratch_.text);
   insert(stored, scratch_.hash, node.id());
   return {stored, scratch_.hash};
 }

@@ -62,6 +62,7 @@ class NameTable {
   size_t slotOf(std::string_view name, uint32_t hash) const;
   void insert(std::string_view name, uint32_t hash, uint32_t entry);
   void grow();
+  Count* findCount(std::string_view base) const;
   Count* setCount(std::string_view base, uint64_t number);
   void makeUnique(std::string_view candidate) const;
 
@@ -69,8 +70,9 @@ class NameTable {
   std::vector<Slot> slots_;
   size_t used_ = 0;
   std::vector<std::string_view> reserved_;
-  // Bases with a number other than 0.
-  std::unordered_map<std::string, Count, TextHash, std::equal_to<>> counts_;
+  //   // Bases with a number other than 0, and an open hash table of their positions plus one.
+  std::vector<std::pair<std::string_view, Count>> counts_;
+  std::vector<uint32_t> countSlots_;
   // Nodes that were given a name another node had; checked when that other node loses it.
   std::unordered_map<std::string, std::vector<uint32_t>, TextHash, std::equal_to<>> shadowed_;
   mutable Candidate scratch_;

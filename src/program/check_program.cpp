@@ -51,7 +51,6 @@ bool returnsNothing(const Node& node) {
 }
 
 void checkNode(const Node& node, const std::string& path, Findings& findings) {
-  if (node.isCall() && node.value() != nullptr) return;
   switch (node.op()) {
     case NodeOp::Placeholder:
       if (node.value() == nullptr && findings.wantsNext()) {
@@ -59,7 +58,7 @@ void checkNode(const Node& node, const std::string& path, Findings& findings) {
       }
       break;
     case NodeOp::CallFunction:
-      if (node.numUsers() == 0 && returnsNothing(node)) break;
+      if (node.value() != nullptr || (node.numUsers() == 0 && returnsNothing(node))) break;
       if (findings.wantsNext()) {
         findings.add(at(
             node, path,
@@ -81,7 +80,10 @@ void checkNode(const Node& node, const std::string& path, Findings& findings) {
 
 void checkValues(const GraphModule& top, Findings& findings) {
   for (const ConstNestedModule& nested : namedModules(top)) {
-    for (const Node& node : nested.module->graph().nodes()) checkNode(node, nested.path, findings);
+    for (const Node& node : nested.module->graph().nodes()) {
+      const bool isPlain = node.isCall() && node.value() != nullptr;
+      if (!isPlain) checkNode(node, nested.path, findings);
+    }
   }
 }
 

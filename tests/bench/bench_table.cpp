@@ -57,7 +57,7 @@ bool Options::wants(std::string_view row) const {
 
 std::vector<size_t> Options::sizes() const {
   std::vector<size_t> sizes;
-  for (size_t nodes = 10'000; nodes <= maxNodes; nodes *= 10) sizes.push_back(nodes);
+  for (size_t nodes = 1'000; nodes <= maxNodes; nodes *= 10) sizes.push_back(nodes);
   if (sizes.empty()) sizes.push_back(maxNodes);
   return sizes;
 }

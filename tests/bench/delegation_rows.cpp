@@ -25,7 +25,8 @@ void addDelegationRows(const Options& options, Table& table) {
   std::map<size_t, double> manyTimes;
   for (const size_t nodes : options.sizes()) {
     std::fprintf(stderr, "delegation of %zu nodes\n", nodes);
-    const ExportedProgram program = makeProgram(nodes, kFewWeights, 4);  // as in models: a layer reads the few before it
+    const ExportedProgram program =
+        makeProgram(nodes, kFewWeights, 4);  // as in models: a layer reads the few before it
     const std::shared_ptr<torch::jit::Graph> peer = makePeer(nodes);
     const RunPartitioner many(kCallsInPartition), one(nodes);
     const auto times = medians({making("many", [&] { return toBackend(program, many, registry); }),

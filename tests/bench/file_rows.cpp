@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 namespace edgefx::bench {
 namespace {
@@ -29,21 +30,23 @@ namespace fs = std::filesystem;
 constexpr double kMicro = 1e-3;  // of nanoseconds
 constexpr double kMiB = 1 << 20;
 
-ExportedProgram readChecked(detail::JsonDocument& document, std::string_view json,
-                            const ExportedProgram& tables) {
+// Borrows the tables, which no row measures, from `tables`.
+ExportedProgram readChecked(detail::JsonDocument& document, std::string_view json, ExportedProgram& tables) {
   detail::LoadCaches caches;
   ExportedProgram program =
       detail::readProgramJson(document, json, "model", caches, tables.stateDict(), true);
-  program.stateDict() = tables.stateDict();
-  program.constants() = tables.constants();
-  if (!checkProgram(program).empty())
-    throw std::runtime_error("the program read back does not hold together");
+  std::swap(program.stateDict(), tables.stateDict());
+  std::swap(program.constants(), tables.constants());
+  const bool isSound = checkProgram(program).empty();
+  std::swap(program.stateDict(), tables.stateDict());
+  std::swap(program.constants(), tables.constants());
+  if (!isSound) throw std::runtime_error("the program read back does not hold together");
   return program;
 }
 
 // Row 3: from the JSON of a model file. `nodes` is 0 for a fixture.
 void loadRow(const fs::path& file, const std::string& what, size_t nodes, int repetitions, Table& table) {
-  const ExportedProgram loaded = loadProgram(file);
+  ExportedProgram loaded = loadProgram(file);
   const simdjson::padded_string json(modelJson(file));
   const std::string_view text(json.data(), json.size());
   detail::JsonDocument kept;
@@ -62,8 +65,9 @@ void loadRow(const fs::path& file, const std::string& what, size_t nodes, int re
                              repetitions);
   const double peer = times[2] * kMicro;
   const size_t size = nodes != 0 ? nodes : loaded.graph().size();
-  table.add(
-      {"3", fmt::format("load {} / simdjson DOM", what), size, times[0] * kMicro, peer, "us", Goal{2.5, 4}});
+  // The goal is for graphs of a thousand nodes and more.
+  const std::optional<Goal> goal = size < 1'000 ? std::nullopt : std::optional(Goal{2.5, 4});
+  table.add({"3", fmt::format("load {} / simdjson DOM", what), size, times[0] * kMicro, peer, "us", goal});
   table.add({"3", fmt::format("load {}, parser kept", what), size, times[1] * kMicro, peer, "us", {}});
 }
 
