@@ -5,6 +5,7 @@
 
 #include <edgefx/backend/backend_details.h>
 #include <edgefx/backend/backend_registry.h>
+#include <edgefx/backend/delegation_report.h>
 #include <edgefx/backend/lower_program.h>
 #include <edgefx/backend/op_backend.h>
 #include <edgefx/backend/plugin.h>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <edgefx/serialization/pt2.h>
+
 #include "tools/tool.h"
 
 #include <CLI/CLI.hpp>
@@ -19,12 +21,17 @@ void addPrintCommand(CLI::App& app, Command& chosen);
 void addVerifyCommand(CLI::App& app, Command& chosen);
 void addConvertCommand(CLI::App& app, Command& chosen);
 void addLowerCommand(CLI::App& app, Command& chosen);
+void addReportCommand(CLI::App& app, Command& chosen);
 
-// Ends the tool with that exit code, whatever its message was thrown as.
+// Ends the tool with that exit code, whatever its message was thrown as. Results so far are kept.
 struct CommandError : std::runtime_error {
   CommandError(ExitCode exitCode, const std::string& message) : std::runtime_error(message), code(exitCode) {}
   ExitCode code;
 };
+
+// What a model of the archive is called as a method: its name, but "forward" if it is the only one and has
+// the name that torch.export.save gives.
+std::string methodName(const Archive& archive, const Archive::Model& model);
 
 inline constexpr const char* kEdgeHelp =
     "Take the operators as edge operators; needed unless edgefx wrote the file";

@@ -48,8 +48,7 @@ void addConvertCommand(CLI::App& app, Command& chosen) {
       ->type_name("NAME");
   command->footer(
       "All models are kept, and records that edgefx does not know are copied.\n\n"
-      "Examples:\n  edgefx convert old.pt2 new.pt2\n  edgefx convert lowered.pt2 for_python.bin --format "
-      "exir");
+      "Example:\n  edgefx convert lowered.pt2 for_python.bin --format exir");
   command->callback([options, &chosen] { chosen = [options](std::string&) { return convert(*options); }; });
 }
 

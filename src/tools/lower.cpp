@@ -1,5 +1,6 @@
 #include <edgefx/backend/plugin.h>
 #include <edgefx/manager/edge_program_manager.h>
+#include <edgefx/serialization/payloads.h>
 #include <edgefx/serialization/pt2.h>
 #include <edgefx/support/error.h>
 
@@ -18,20 +19,13 @@ namespace {
 struct Options {
   std::string input;
   std::string output;
-  std::string backend;
+  std::string payloads;  // folder, empty for none
+  std::vector<std::string> partitioners;
+  std::vector<std::string> opBackends;
   std::vector<std::string> plugins;
   std::vector<std::string> methods;
   bool edge = false;
 };
-
-// What torch.export.save calls the only model of a file; as a method it is called as in Python.
-constexpr std::string_view kOnlyModel = "model";
-constexpr std::string_view kOnlyMethod = "forward";
-
-std::string methodName(const Archive& archive, const Archive::Model& model) {
-  const bool isOnly = archive.models.size() == 1 && model.name == kOnlyModel;
-  return isOnly ? std::string(kOnlyMethod) : model.name;
-}
 
 // Whether to lower each model.
 std::vector<bool> chosenModels(const Archive& archive, const std::vector<std::string>& wanted) {
@@ -52,10 +46,36 @@ std::vector<bool> chosenModels(const Archive& archive, const std::vector<std::st
   return chosen;
 }
 
-EdgeProgramManager lowerMethods(const EdgeProgramManager& manager,
-                                const EdgeProgramManager::BackendOfMethod& backends) {
+// What is to lower the methods, in order.
+struct Steps {
+  std::vector<const Partitioner*> partitioners;
+  std::vector<const OpBackend*> opBackends;
+};
+
+Steps findSteps(const Options& options, const BackendRegistry& registry) {
+  Steps steps;
+  for (const std::string& name : options.partitioners) {
+    steps.partitioners.push_back(&registry.partitioner(name));
+  }
+  for (const std::string& name : options.opBackends) steps.opBackends.push_back(&registry.opBackend(name));
+  return steps;
+}
+
+// Lowers the methods named, one step after the other.
+EdgeProgramManager lowerMethods(EdgeProgramManager manager, const std::vector<std::string>& methods,
+                                const Steps& steps, const BackendRegistry& registry) {
   try {
-    return manager.toOpBackend(backends);
+    for (const Partitioner* partitioner : steps.partitioners) {
+      EdgeProgramManager::PartitionerOfMethod partitioners;
+      for (const std::string& method : methods) partitioners.emplace_back(method, partitioner);
+      manager = manager.toBackend(partitioners, registry);
+    }
+    for (const OpBackend* backend : steps.opBackends) {
+      EdgeProgramManager::BackendOfMethod backends;
+      for (const std::string& method : methods) backends.emplace_back(method, backend);
+      manager = manager.toOpBackend(backends);
+    }
+    return manager;
   } catch (const std::exception& error) {
     throw CommandError(ExitCode::Lowering, error.what());
   }
@@ -64,51 +84,70 @@ EdgeProgramManager lowerMethods(const EdgeProgramManager& manager,
 ExitCode lower(const Options& options) {
   BackendRegistry registry;
   for (const std::string& plugin : options.plugins) loadPlugin(plugin, registry);
-  const OpBackend& backend = registry.opBackend(options.backend);
+  const Steps steps = findSteps(options, registry);
 
   Archive archive = loadArchive(options.input);
   const std::vector<bool> chosen = chosenModels(archive, options.methods);
   EdgeProgramManager::Methods methods;
-  EdgeProgramManager::BackendOfMethod backends;
+  std::vector<std::string> wanted;
   for (size_t i = 0; i < archive.models.size(); ++i) {
     std::string method = methodName(archive, archive.models[i]);
-    if (chosen[i]) backends.emplace_back(method, &backend);
+    if (chosen[i]) wanted.push_back(method);
     if (options.edge) wrapAsEdge(archive.models[i].program);
     methods.emplace_back(std::move(method), std::move(archive.models[i].program));
   }
 
-  const EdgeProgramManager manager(std::move(methods));
-  const EdgeProgramManager lowered = lowerMethods(manager, backends);
+  const EdgeProgramManager lowered =
+      lowerMethods(EdgeProgramManager(std::move(methods)), wanted, steps, registry);
   for (Archive::Model& model : archive.models) {
     model.program = lowered.exportedProgram(methodName(archive, model)).clone();
   }
+  if (!options.payloads.empty()) exportPayloads(archive, options.payloads);
   saveArchive(archive, options.output);
   return ExitCode::Ok;
+}
+
+void addOptions(CLI::App& command, Options& options) {
+  command.add_option("IN", options.input, "The .pt2 file to read")->required()->type_name("");
+  command.add_option("-o,--output", options.output, "The .pt2 file to write; may be the same")
+      ->required()
+      ->type_name("FILE");
+  auto addNames = [&command](const char* name, std::vector<std::string>& names, const char* help,
+                             const char* type = "NAME") {
+    command.add_option(name, names, help)->type_name(type)->allow_extra_args(false);
+  };
+  addNames("--partitioner", options.partitioners,
+           "Move what this partitioner tags into delegates; may be given several times");
+  addNames("--op-backend", options.opBackends,
+           "Let this operator backend rewrite what is left; may be given several times");
+  addNames("--plugin", options.plugins,
+           "Shared library with partitioners and backends; may be given several times", "LIB");
+  addNames("--method", options.methods, "Lower only this method; may be given several times");
+  command
+      .add_option("--payloads", options.payloads,
+                  "Write what backends made of each delegate to this folder, too")
+      ->type_name("DIR");
+  command.add_flag("--edge", options.edge, kEdgeHelp);
 }
 
 }  // namespace
 
 void addLowerCommand(CLI::App& app, Command& chosen) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("lower", "Let an operator backend rewrite the models of a file");
-  command->add_option("IN", options->input, "The .pt2 file to read")->required()->type_name("");
-  command->add_option("-o,--output", options->output, "The .pt2 file to write; may be the same")
-      ->required()
-      ->type_name("FILE");
-  command->add_option("--op-backend", options->backend, "Name of the backend")->required()->type_name("NAME");
-  command
-      ->add_option("--plugin", options->plugins, "Shared library with backends; may be given several times")
-      ->type_name("LIB")
-      ->allow_extra_args(false);
-  command->add_option("--method", options->methods, "Lower only this method; may be given several times")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
-  command->add_flag("--edge", options->edge, kEdgeHelp);
+  CLI::App* command =
+      app.add_subcommand("lower", "Let partitioners and operator backends lower the models of a file");
+  addOptions(*command, *options);
   command->footer(
+      "Partitioners run first, then operator backends, each in the order given; one of them is needed. "
       "Methods are the models of the file; a single one called \"model\" is method \"forward\". What is not "
       "lowered is kept.\n\nExample:\n  edgefx lower model.pt2 -o npu.pt2 --edge --plugin ./libnpu.so "
-      "--op-backend npu");
-  command->callback([options, &chosen] { chosen = [options](std::string&) { return lower(*options); }; });
+      "--partitioner npu --op-backend kernels");
+  command->callback([options, &chosen] {
+    if (options->partitioners.empty() && options->opBackends.empty()) {
+      throw CLI::RequiredError("--partitioner or --op-backend");
+    }
+    chosen = [options](std::string&) { return lower(*options); };
+  });
 }
 
 }  // namespace edgefx::tools

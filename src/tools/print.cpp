@@ -1,4 +1,5 @@
 #include <edgefx/ir/fx_text.h>
+#include <edgefx/program/delegated_text.h>
 #include <edgefx/serialization/pt2.h>
 
 #include "tools/command.h"
@@ -16,6 +17,7 @@ struct Options {
   std::string file;
   std::string model;
   bool signature = false;
+  bool delegates = false;
   bool edge = false;
 };
 
@@ -38,12 +40,18 @@ SignatureStyle signatureStyle(const ExportedProgram& program) {
   return isOld ? SignatureStyle::DataClass : SignatureStyle::Sections;
 }
 
+std::string printedText(const ExportedProgram& program, const Options& options) {
+  if (options.signature) return text(program.signature, signatureStyle(program));
+  if (options.delegates) return delegatedText(program);
+  return fxText(program.graphModule());
+}
+
 ExitCode print(const Options& options, std::string& out) {
   LoadOptions load;
   load.verify = false;  // a broken program is what one wants to look at
   ExportedProgram program = loadProgram(options.file, options.model, load);
   if (options.edge) wrapAsEdge(program);
-  out += options.signature ? text(program.signature, signatureStyle(program)) : fxText(program.graphModule());
+  out += printedText(program, options);
   if (!out.ends_with('\n')) out += '\n';
   return ExitCode::Ok;
 }
@@ -57,7 +65,12 @@ void addPrintCommand(CLI::App& app, Command& chosen) {
   command->add_option("FILE", options->file, "The .pt2 file")->required()->type_name("");
   command->add_option("--model", options->model, "Which model; otherwise \"model\", or the only one")
       ->type_name("NAME");
-  command->add_flag("--signature", options->signature, "Print the signature instead of the graphs");
+  CLI::Option* signature =
+      command->add_flag("--signature", options->signature, "Print the signature instead of the graphs");
+  command
+      ->add_flag("--delegates", options->delegates,
+                 "Print below each delegate its backend and the graph that was compiled, as ExecuTorch does")
+      ->excludes(signature);
   command->add_flag("--edge", options->edge, kEdgeHelp);
   command->footer(
       "The model is not checked: see 'edgefx verify'.\n\nExample:\n  edgefx print llm.pt2 --model decode "

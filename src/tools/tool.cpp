@@ -16,10 +16,10 @@ constexpr const char* kFooter = R"(Results go to stdout, messages to stderr.
 
 Exit codes:
   0  all is well
-  1  a model breaks a rule of its form
-  2  wrong arguments, or no such model, method or backend
+  1  a model breaks a rule of its form, or leaves more undelegated than is allowed
+  2  wrong arguments, or no such model, method, partitioner or backend
   3  a file cannot be read, or a file or stdout cannot be written
-  4  a backend failed, or returned a program that does not hold together
+  4  a partitioner or backend failed, or returned what does not hold together
   5  something unexpected, such as lack of memory
 
 Example:
@@ -36,9 +36,11 @@ ToolResult run(const Command& command) {
     result.exitCode = command(result.out);
     return result;
   } catch (const CommandError& error) {
-    return failed(error.code, error.what());
+    result.exitCode = error.code;
+    result.err = std::string(error.what()) + '\n';
+    return result;
   } catch (const VerificationError& error) {
-    return failed(ExitCode::InvalidProgram, error.what());
+    return failed(ExitCode::BadModel, error.what());
   } catch (const UsageError& error) {
     return failed(ExitCode::Usage, error.what());
   } catch (const LoweringError& error) {
@@ -65,6 +67,7 @@ ToolResult runTool(const std::vector<std::string>& arguments) {
   addVerifyCommand(app, chosen);
   addConvertCommand(app, chosen);
   addLowerCommand(app, chosen);
+  addReportCommand(app, chosen);
 
   try {
     // CLI11 takes them from the back.

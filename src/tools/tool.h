@@ -8,11 +8,11 @@ namespace edgefx::tools {
 // What scripts that call the tool see.
 enum class ExitCode : int {
   Ok = 0,
-  InvalidProgram = 1,  // a model breaks a rule of its form
-  Usage = 2,           // wrong arguments, or names that the file or the plugins do not have
-  File = 3,            // a file cannot be read or written
-  Lowering = 4,        // a backend failed, or returned a program that does not hold together
-  Unexpected = 5,      // a bug, or no memory left
+  BadModel = 1,    // a model breaks a rule of its form, or leaves more undelegated than was allowed
+  Usage = 2,       // wrong arguments, or names that the file or the plugins do not have
+  File = 3,        // a file cannot be read or written
+  Lowering = 4,    // a partitioner or backend failed, or returned what does not hold together
+  Unexpected = 5,  // a bug, or no memory left
 };
 
 struct ToolResult {

@@ -43,7 +43,7 @@ ExitCode verify(const Options& options, std::string& out) {
       out += onOneLine(std::move(violation)) + '\n';
     }
   }
-  if (!isValid) return ExitCode::InvalidProgram;
+  if (!isValid) return ExitCode::BadModel;
   out += "ok\n";
   return ExitCode::Ok;
 }

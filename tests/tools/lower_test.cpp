@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace edgefx::test {
@@ -20,6 +22,13 @@ ToolRun lower(const std::string& input, const std::string& output, const std::st
   std::vector<std::string> arguments{"lower",    input,   "-o",           output,
                                      "--plugin", kPlugin, "--op-backend", backend};
   arguments.insert(arguments.end(), more.begin(), more.end());
+  return runTool(arguments);
+}
+
+// Lowers to `output` with the conformance plugin's registry.
+ToolRun lowerBy(const std::string& input, const std::string& output, const std::vector<std::string>& steps) {
+  std::vector<std::string> arguments{"lower", input, "-o", output, "--edge", "--plugin", kPlugin};
+  arguments.insert(arguments.end(), steps.begin(), steps.end());
   return runTool(arguments);
 }
 
@@ -133,6 +142,148 @@ TEST(LowerCommand, SeveralPluginsMayBeGiven) {
       lower(fixture("conv_bn_relu_core/edge.pt2"), dir / "out.pt2", "retarget", {"--plugin", kPlugin});
   EXPECT_EQ(run.exitCode, 2);
   EXPECT_NE(run.err.find("'retarget' is registered already"), std::string::npos) << run.err;
+}
+
+TEST(LowerCommand, MovesWhatPartitionersTagIntoDelegates) {
+  TempDir dir;
+  const std::vector<std::pair<std::string, std::string>> goldens = {
+      {"conv_bn_relu_core", "addmul"},     {"linear_atan_relu_core", "addmul"},
+      {"mlp_int8_core", "addmul"},         {"diamond_core", "two"},
+      {"kv_cache_cond_core", "all"},       {"kv_cache_cond_core", "branches"},
+      {"user_input_mutation_core", "two"}, {"scan_loop_core", "branches"},
+  };
+  for (const auto& [name, partitioner] : goldens) {
+    SCOPED_TRACE(name + ' ' + partitioner);
+    ToolRun run = lowerBy(fixture(name + "/edge.pt2"), dir / "out.pt2", {"--partitioner", partitioner});
+    EXPECT_EQ(run.exitCode, 0) << run.err;
+    EXPECT_EQ(run.out + run.err, "");
+    const std::string golden = name + "/backend-" + partitioner;
+    EXPECT_EQ(printedModel(dir / "out.pt2", {"--delegates"}), readFile(fixture(golden + ".graph.txt")));
+    EXPECT_EQ(printedModel(dir / "out.pt2", {"--signature"}), readFile(fixture(golden + ".signature.txt")));
+    EXPECT_EQ(runTool({"verify", dir / "out.pt2"}).out, "ok\n");
+  }
+}
+
+TEST(LowerCommand, PartitionersRunBeforeOpBackendsWhateverTheirOrder) {
+  TempDir dir;
+  const std::string input = fixture("linear_atan_relu_core/edge.pt2");
+  std::string wanted = readFile(fixture("linear_atan_relu_core/backend-addmul.graph.txt"));
+  for (const std::string op : {"atan", "relu"}) {
+    const std::string aten = "._ops.aten." + op + ".default";
+    ASSERT_NE(wanted.find(aten), std::string::npos);
+    wanted.replace(wanted.find(aten), aten.size(), "._ops.op_backend_test." + op + ".default");
+  }
+  for (const std::vector<std::string>& steps :
+       {std::vector<std::string>{"--partitioner", "addmul", "--op-backend", "retarget"},
+        {"--op-backend", "retarget", "--partitioner", "addmul"}}) {
+    ToolRun run = lowerBy(input, dir / "out.pt2", steps);
+    EXPECT_EQ(run.exitCode, 0) << run.err;
+    EXPECT_EQ(printedModel(dir / "out.pt2", {"--delegates"}), wanted);
+  }
+  // What is delegated already is out of an operator backend's reach.
+  EXPECT_EQ(lowerBy(input, dir / "all.pt2", {"--op-backend", "retarget", "--partitioner", "all"}).exitCode,
+            0);
+  EXPECT_EQ(printedModel(dir / "all.pt2", {"--delegates"}),
+            readFile(fixture("linear_atan_relu_core/backend-all.graph.txt")));
+}
+
+TEST(LowerCommand, SeveralPartitionersRunInTheOrderGiven) {
+  TempDir dir;
+  const std::string input = fixture("linear_atan_relu_core/edge.pt2");
+  EXPECT_EQ(lowerBy(input, dir / "one.pt2", {"--partitioner", "addmul", "--partitioner", "all"}).exitCode, 0);
+  const std::string both = printedModel(dir / "one.pt2", {"--delegates"});
+  EXPECT_NE(both.find("backend_id: BackendAddMul"), std::string::npos) << both;
+  EXPECT_NE(both.find("backend_id: BackendAll"), std::string::npos) << both;
+  // The other way round nothing is left for the second.
+  EXPECT_EQ(lowerBy(input, dir / "two.pt2", {"--partitioner", "all", "--partitioner", "addmul"}).exitCode, 0);
+  EXPECT_EQ(printedModel(dir / "two.pt2", {"--delegates"}),
+            readFile(fixture("linear_atan_relu_core/backend-all.graph.txt")));
+}
+
+TEST(LowerCommand, SeveralOpBackendsRunInTheOrderGiven) {
+  TempDir dir;
+  const std::string input = fixture("conv_bn_relu_core/edge.pt2");
+  // One looks for calls of relu, the other takes them away.
+  EXPECT_EQ(
+      lowerBy(input, dir / "one.pt2", {"--op-backend", "addconst", "--op-backend", "retarget"}).exitCode, 0);
+  EXPECT_EQ(
+      lowerBy(input, dir / "two.pt2", {"--op-backend", "retarget", "--op-backend", "addconst"}).exitCode, 0);
+  EXPECT_NE(printedModel(dir / "one.pt2").find("op_backend_scale"), std::string::npos);
+  EXPECT_NE(printedModel(dir / "one.pt2").find("op_backend_test.relu"), std::string::npos);
+  EXPECT_EQ(printedModel(dir / "two.pt2"), readFile(fixture("conv_bn_relu_core/op-retarget.graph.txt")));
+}
+
+TEST(LowerCommand, PartitionsOnlyTheMethodsNamed) {
+  TempDir dir;
+  const std::string input = fixture("multi_model/multi_edge.pt2");
+  ToolRun run = lowerBy(input, dir / "out.pt2", {"--partitioner", "addmul", "--method", "decode"});
+  EXPECT_EQ(run.exitCode, 0) << run.err;
+  EXPECT_EQ(printedModel(dir / "out.pt2", {"--delegates", "--model", "decode"}),
+            readFile(fixture("multi_model/backend-addmul_decode_only.decode.graph.txt")));
+  EXPECT_EQ(printedModel(dir / "out.pt2", {"--model", "prefill"}),
+            readFile(fixture("multi_model/edge.prefill.graph.txt")));
+}
+
+TEST(LowerCommand, WritesPayloadsAlone) {
+  TempDir dir;
+  const std::string folder = dir / "a/payloads";
+  ToolRun run = lowerBy(fixture("kv_cache_cond_core/edge.pt2"), dir / "out.pt2",
+                        {"--partitioner", "branches", "--payloads", folder});
+  EXPECT_EQ(run.exitCode, 0) << run.err;
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(names);
+  EXPECT_EQ(names, (std::vector<std::string>{"model.submodule_0.lowered_module_0.bin",
+                                             "model.submodule_1.lowered_module_0.bin"}));
+  // The backend's payload is the text of the graph.
+  EXPECT_NE(readFile(folder + "/model.submodule_1.lowered_module_0.bin").find("%aten_addmm_default"),
+            std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(dir / "out.pt2"));
+}
+
+TEST(LowerCommand, PayloadsThatCannotBeWrittenExitWith3) {
+  TempDir dir;
+  writeFile(dir / "file", "kept");
+  ToolRun run = lowerBy(fixture("linear_atan_relu_core/edge.pt2"), dir / "out.pt2",
+                        {"--partitioner", "all", "--payloads", dir / "file"});
+  EXPECT_EQ(run.exitCode, 3);
+  EXPECT_NE(run.err.find(dir / "file"), std::string::npos) << run.err;
+  EXPECT_FALSE(std::filesystem::exists(dir / "out.pt2"));
+}
+
+TEST(LowerCommand, AnUnknownPartitionerExitsWith2AndListsTheOthers) {
+  TempDir dir;
+  ToolRun run = lowerBy(fixture("linear_atan_relu_core/edge.pt2"), dir / "out.pt2", {"--partitioner", "npu"});
+  EXPECT_EQ(run.exitCode, 2);
+  EXPECT_NE(run.err.find("'npu'"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("'addmul', 'branches', 'two'"), std::string::npos) << run.err;
+  // An operator backend is no partitioner.
+  EXPECT_EQ(lowerBy(fixture("linear_atan_relu_core/edge.pt2"), dir / "out.pt2", {"--partitioner", "retarget"})
+                .exitCode,
+            2);
+  EXPECT_FALSE(std::filesystem::exists(dir / "out.pt2"));
+}
+
+TEST(LowerCommand, AFailingPartitionerExitsWith4AndWritesNothing) {
+  TempDir dir;
+  const std::string payloads = dir / "payloads";
+  ToolRun run = lowerBy(fixture("kv_cache_cond_core/edge.pt2"), dir / "out.pt2",
+                        {"--partitioner", "all_no_get_attr", "--payloads", payloads});
+  EXPECT_EQ(run.exitCode, 4);
+  EXPECT_NE(run.err.find("method 'forward'"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("is outside of the partition"), std::string::npos) << run.err;
+  EXPECT_FALSE(std::filesystem::exists(dir / "out.pt2"));
+  EXPECT_FALSE(std::filesystem::exists(payloads));
+}
+
+TEST(LowerCommand, NeedsAPartitionerOrAnOpBackend) {
+  TempDir dir;
+  ToolRun run = lowerBy(fixture("linear_atan_relu_core/edge.pt2"), dir / "out.pt2", {});
+  EXPECT_EQ(run.exitCode, 2);
+  EXPECT_NE(run.err.find("--partitioner or --op-backend is required"), std::string::npos) << run.err;
+  EXPECT_FALSE(std::filesystem::exists(dir / "out.pt2"));
 }
 
 }  // namespace

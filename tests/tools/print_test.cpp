@@ -1,3 +1,7 @@
+#include <edgefx/program/delegated_text.h>
+#include <edgefx/serialization/pt2.h>
+
+#include "support/lowered_builder.h"
 #include "support/test_data.h"
 #include "tools/run_tool.h"
 
@@ -43,6 +47,28 @@ TEST(PrintCommand, OfSeveralModelsOneMustBeNamed) {
     EXPECT_NE(run.err.find("decode"), std::string::npos) << run.err;
     EXPECT_NE(run.err.find("prefill"), std::string::npos) << run.err;
   }
+}
+
+TEST(PrintCommand, ShowsWhatDelegatesHold) {
+  TempDir dir;
+  Archive archive;
+  archive.models.push_back({"one", loweredProgram()});
+  archive.models.push_back({"two", branchedLoweredProgram()});
+  saveArchive(archive, dir / "lowered.pt2");
+  for (const auto& [name, program] : archive.models) {
+    ToolRun run = runTool({"print", dir / "lowered.pt2", "--delegates", "--model", name});
+    EXPECT_EQ(run.exitCode, 0) << run.err;
+    EXPECT_EQ(run.out, delegatedText(program));
+  }
+  EXPECT_EQ(runTool({"print", dir / "lowered.pt2", "--model", "two"}).out.find("backend_id"),
+            std::string::npos);
+}
+
+TEST(PrintCommand, DelegatesAndSignatureExcludeEachOther) {
+  ToolRun run = runTool({"print", fixture("conv_bn_relu_core/edge.pt2"), "--delegates", "--signature"});
+  EXPECT_EQ(run.exitCode, 2);
+  EXPECT_EQ(run.out, "");
+  EXPECT_NE(run.err.find("--delegates"), std::string::npos) << run.err;
 }
 
 TEST(PrintCommand, PrintsEveryProgramOfTheCorpus) {

@@ -42,6 +42,11 @@ TEST(Tool, RunsEveryCommandAsAProcess) {
   EXPECT_EQ(printed.exitCode, 0);
   EXPECT_EQ(printed.out, readFile(fixture("conv_bn_relu_core/op-retarget.graph.txt")));
   EXPECT_EQ(printed.err, "");
+
+  ToolRun report = startTool({"report", lowered, "--max-undelegated", "0"});
+  EXPECT_EQ(report.exitCode, 1);
+  EXPECT_EQ(report.out.find("method forward: 0 of "), 0u) << report.out;
+  EXPECT_NE(report.err.find("expected at most 0"), std::string::npos) << report.err;
 }
 
 TEST(Tool, EndsWithTheExitCodeOfTheFault) {
@@ -72,17 +77,20 @@ TEST(Tool, HelpTellsExitCodesAndCommands) {
   ToolRun run = runTool({"--help"});
   EXPECT_EQ(run.exitCode, 0);
   for (const char* part :
-       {"print", "verify", "convert", "lower", "Exit codes:", "cannot be written", "Example:"}) {
+       {"print", "verify", "convert", "lower", "report", "Exit codes:", "cannot be written", "Example:"}) {
     EXPECT_NE(run.out.find(part), std::string::npos) << part << " in: " << run.out;
   }
 }
 
 TEST(Tool, EveryCommandHasAnExample) {
-  for (const char* command : {"print", "verify", "convert", "lower"}) {
+  const std::string readme = readFile(dataDir() / "../../README.md");
+  for (const std::string command : {"print", "verify", "convert", "lower", "report"}) {
     ToolRun run = runTool({command, "--help"});
     EXPECT_EQ(run.exitCode, 0) << command;
-    EXPECT_NE(run.out.find("Example:\n  edgefx " + std::string(command)), std::string::npos) << run.out;
-    EXPECT_NE(run.out.find("--edge"), std::string::npos) << run.out;
+    EXPECT_NE(run.out.find("Example:\n  edgefx " + command), std::string::npos) << run.out;
+    // Reports name operators alike in both dialects.
+    if (command != "report") EXPECT_NE(run.out.find("--edge"), std::string::npos) << run.out;
+    EXPECT_NE(readme.find("\nedgefx " + command + " "), std::string::npos) << command;
   }
 }
 
@@ -93,7 +101,10 @@ TEST(Tool, WrongArgumentsExitWith2) {
                                                     {"print", kProgram, "--no-such-option"},
                                                     {"print", kProgram, "another"},
                                                     {"convert", kProgram},
-                                                    {"lower", kProgram, "-o", "x.pt2"}}) {
+                                                    {"lower", kProgram, "-o", "x.pt2"},
+                                                    {"report"},
+                                                    {"report", kProgram, "--max-undelegated", "-1"},
+                                                    {"report", kProgram, "--max-undelegated", "few"}}) {
     ToolRun run = runTool(arguments);
     EXPECT_EQ(run.exitCode, 2) << testing::PrintToString(arguments);
     EXPECT_EQ(run.out, "") << testing::PrintToString(arguments);
@@ -109,7 +120,7 @@ TEST(Tool, UnreadableFilesExitWith3AndAreNamed) {
   const std::string newer = (corpusRoots()[1] / "version_major_newer.pt2").string();
   for (const std::string& file : {std::string(dir / "missing.pt2"), std::string(dir / "text.pt2"),
                                   std::string(dir / "empty.pt2"), std::string(dir / "cut.pt2"), newer}) {
-    for (const char* command : {"print", "verify"}) {
+    for (const char* command : {"print", "verify", "report"}) {
       ToolRun run = runTool({command, file});
       EXPECT_EQ(run.exitCode, 3) << command << ' ' << file;
       EXPECT_EQ(run.out, "");
