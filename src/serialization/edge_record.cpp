@@ -234,18 +234,36 @@ class DelegatePlacer {
   void place(const EdgeRecord::GetAttr& getAttr) {
     json_.place.item = getAttr.name;
     Graph& graph = owner_.graph();
-    if (owner_.findDelegate(getAttr.target) == nullptr)
-      json_.fail(fmt::format("there is no delegate '{}'", printable(getAttr.target)));
     if (getAttr.before > written_.size())
       json_.fail(fmt::format("node {} is named, the graph has {}", getAttr.before, written_.size()));
+    Node& anchor = getAttr.before < written_.size() ? *written_[getAttr.before] : graph.outputNode();
+    if (owner_.findChild(getAttr.target) != nullptr) {
+      placeBranch(getAttr, anchor);
+      return;
+    }
+    if (owner_.findDelegate(getAttr.target) == nullptr)
+      json_.fail(fmt::format("there is no delegate '{}'", printable(getAttr.target)));
     if (getAttr.name.empty() || graph.find(getAttr.name) != nullptr)
       json_.fail("expected a name that no other node has");
-    InsertionGuard guard(
-        graph, before(getAttr.before < written_.size() ? *written_[getAttr.before] : graph.outputNode()));
+    InsertionGuard guard(graph, before(anchor));
     Node& node = graph.getAttr(getAttr.target, getAttr.name);
     if (node.name() != getAttr.name) node.setName(getAttr.name);
     if (!getAttr.metadata.empty()) node.setMeta(metaOf(getAttr.metadata));
     for (const EdgeRecord::Call& call : getAttr.calls) bind(call, getAttr, node);
+    json_.place.item = {};
+  }
+
+  // The node is there already, before the call that uses it; nothing happens if it got another name.
+  void placeBranch(const EdgeRecord::GetAttr& getAttr, Node& anchor) {
+    Node* node = getAttr.name.empty() ? nullptr : owner_.graph().find(getAttr.name);
+    if (node == nullptr || !node->isGetAttr() || node->targetText() != getAttr.target) return;
+    for (const Node& user : node->users()) {
+      if (user.isBefore(anchor))
+        json_.fail(fmt::format("node '%{}' cannot come after its user '%{}'", printable(node->name()),
+                               printable(user.name())));
+    }
+    node->moveBefore(anchor);
+    node->setMeta(getAttr.metadata.empty() ? nullptr : metaOf(getAttr.metadata));
     json_.place.item = {};
   }
 

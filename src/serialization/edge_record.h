@@ -30,8 +30,9 @@ namespace edgefx::detail {
 //                      "calls": [{"at": 7, "is_list": true,
 //                                 "results": [{"index": 0, "metadata": {...}}, ...]}, ...]}, ...]}]}
 //
-// `results` has the getitem nodes whose metadata differ from that of the call; absent if none do.
-// Places in a graph are counted in nodes of the JSON, which has none for get_attr and getitem.
+// Of the get_attr nodes in such modules those of branches are listed, too, for their places. `results` has
+// the getitem nodes whose metadata differ from that of the call; absent if none do. Places in a graph are
+// counted in nodes of the JSON, which has none for get_attr and getitem.
 struct EdgeRecord {
   using Metadata = std::vector<std::pair<std::string, std::string>>;
   struct Result {

@@ -62,13 +62,23 @@ class ModuleRecord {
     json_.key("get_attrs");
     json_.beginArray();
     for (const Node& node : nested_.module->graph().nodes()) {
-      if (node.isGetAttr() && nested_.module->findDelegate(node.targetText()) != nullptr) writeGetAttr(node);
+      if (node.isGetAttr() && (isDelegate(node) || isBranch(node))) writeGetAttr(node);
     }
     json_.endArray();
     json_.endObject();
   }
 
  private:
+  bool isDelegate(const Node& node) const {
+    return nested_.module->findDelegate(node.targetText()) != nullptr;
+  }
+  // Readers put the get_attr nodes of branches before the calls that use them, under the branch's name.
+  // Calls of delegates may have come between.
+  bool isBranch(const Node& node) const {
+    return node.numUsers() == 1 && node.name() == node.targetText() &&
+           nested_.module->findChild(node.targetText()) != nullptr;
+  }
+
   void writeGetAttr(const Node& node) {
     json_.beginObject();
     json_.key("name");
@@ -81,6 +91,12 @@ class ModuleRecord {
     writeMetadata(node.meta());
     json_.key("calls");
     json_.beginArray();
+    if (isDelegate(node)) writeCalls(node);
+    json_.endArray();
+    json_.endObject();
+  }
+
+  void writeCalls(const Node& node) {
     for (const Node& user : node.users()) {
       const Argument* first = user.findArg(0);
       if (!callsDelegate(user) || first == nullptr || first->findNode() != &node)
@@ -94,8 +110,6 @@ class ModuleRecord {
       writeResults(user);
       json_.endObject();
     }
-    json_.endArray();
-    json_.endObject();
   }
 
   // Readers give a getitem the metadata of what it reads.

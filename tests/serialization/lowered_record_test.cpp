@@ -149,6 +149,13 @@ TEST_F(LoweredRecords, WhatIsMissingOrMalformedIsNamed) {
                   "is no name of a record");
 }
 
+TEST_F(LoweredRecords, ABranchCannotComeAfterItsCall) {
+  ExportedProgram program = branchedLoweredProgram();
+  EXPECT_MENTIONS(errorWith(program, "data/edgefx/model.json", R"("target": "true_graph_0", "before": 3)",
+                            R"("target": "true_graph_0", "before": 4)"),
+                  "cannot come after its user '%cond'");
+}
+
 // An inner program that does not hold together.
 TEST_F(LoweredRecords, InnerProgramsAreVerified) {
   ExportedProgram program = loweredProgram();

@@ -73,6 +73,23 @@ TEST_F(LoweredRoundTrip, DelegatesThatNobodyCalls) {
   EXPECT_NE(loaded.graphModule().findDelegate("unnamed"), nullptr);
 }
 
+// Lowering the condition of a cond puts the call of a delegate between the cond and the get_attr nodes of its
+// branches, where files have nothing.
+TEST_F(LoweredRoundTrip, DelegatesBetweenBranchesAndTheirCall) {
+  ExportedProgram program = branchedLoweredProgram();
+  Graph& graph = program.graph();
+  Node& cond = *graph.find("cond");
+  Node& last = *graph.find("lowered_module_1");
+  for (const char* name : {"true_graph_0", "false_graph_0"}) {
+    graph.find(name)->moveBefore(last);
+    graph.find(name)->editMeta([&](NodeMeta& meta) { meta.set("stack_trace", name); });
+  }
+  ASSERT_TRUE(last.isBefore(cond));
+  expectKept(program);
+  graph.find("true_graph_0")->setMeta(nullptr);
+  expectKept(program);
+}
+
 TEST_F(LoweredRoundTrip, ModelsShareADelegate) {
   Archive archive;
   archive.models.push_back({"decode", loweredProgram()});

@@ -157,6 +157,8 @@ TEST(SaveProgram, EdgeProgramsPassForAten) {
   EXPECT_EQ(json.at("/verifiers"), R"(["ATEN"])");
   EXPECT_EQ(json.graph("/nodes/0/target"), R"("torch.ops.aten.linear.default")");
   EXPECT_EQ(json.graph("/nodes/0/inputs/1/name"), R"("weight")");
+  EXPECT_EQ(detail::edgeRecord(program), R"({"dialect": "EDGE", "verifiers": ["EDGE"]})");
+  program.verifiers = {"ATEN"};
   EXPECT_EQ(detail::edgeRecord(program), R"({"dialect": "EDGE"})");
 }
 
