@@ -118,11 +118,15 @@ void showSizes(const ExportedProgram& before, const ExportedProgram& whole, cons
   row("weights and buffers of the program", countStored);
 }
 
-void saveAndCompare(const ExportedProgram& program, const std::filesystem::path& file) {
+void save(const ExportedProgram& program, const std::filesystem::path& file) {
   saveProgram(program, file);
-  check(delegatedText(loadProgram(file)) == delegatedText(program),
-        "it is the same after saving and loading");
-  std::printf("saved as %s\n", file.c_str());
+  std::printf("saved as %s, read again:\n", file.c_str());
+  const ExportedProgram loaded = loadProgram(file);
+  const auto isSame = [](const DelegatePayload& a, const DelegatePayload& b) {
+    return a.path == b.path && a.module->processedBytes.text() == b.module->processedBytes.text();
+  };
+  check(std::ranges::equal(delegatePayloads(loaded, "forward"), delegatePayloads(program, "forward"), isSame),
+        "it has the same delegates");
 }
 
 void run(const std::filesystem::path& file, const std::filesystem::path& folder) {
@@ -135,13 +139,13 @@ void run(const std::filesystem::path& file, const std::filesystem::path& folder)
        whole);
   showReasons(whole);
   checkWhole(whole);
-  saveAndCompare(whole, folder / "kv_cache_whole.pt2");
+  save(whole, folder / "kv_cache_whole.pt2");
 
   const ExportedProgram branches = npu::lower(program, npu::Partitioner(ControlFlow::Branches));
   show("branches: the cond stays, for a device that cannot branch, and delegates are made inside", branches);
   showReasons(branches);
   checkBranches(branches);
-  saveAndCompare(branches, folder / "kv_cache_branches.pt2");
+  save(branches, folder / "kv_cache_branches.pt2");
 
   showSizes(program, whole, branches);
 
