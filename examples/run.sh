@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the examples and the tool and runs the main job, from wherever it is called: lowers two real programs for a
-# small kernel library, shows what changed, and saves the results.
+# Builds the examples and the tool and runs the main jobs, from wherever it is called: lowers two real programs for
+# a small kernel library and one to delegates, shows what changed, and saves the results.
 set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 cd "$root"
@@ -20,3 +20,7 @@ echo "the same by the command line: edgefx lower --plugin libtiny_library.so --o
 build/release/edgefx lower examples/data/linear_atan_relu.pt2 -o "$out/linear_atan_relu.tool.pt2" \
   --plugin "$out/libtiny_library.so" --op-backend tiny
 build/release/edgefx print "$out/linear_atan_relu.tool.pt2"
+
+echo
+echo "delegates: a model with a key-value cache, lowered with its control flow and inside of it"
+"$out/delegate_kv_cache" examples/data/kv_cache_cond.pt2 "$out"

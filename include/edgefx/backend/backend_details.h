@@ -29,9 +29,8 @@ class BackendDetails {
   virtual std::string_view name() const = 0;
 
   // Compiles one partition. The delegate keeps `program` as it is: clone() it to run passes over it. Its
-  //   tensors share
-  // their storage with the caller's. What it throws reaches the caller, with backend, method and delegate
-  // attached.
+  // tensors share their storage with the caller's. What it throws reaches the caller, with backend, method
+  // and delegate attached.
   virtual PreprocessResult preprocess(const ExportedProgram& program,
                                       std::span<const CompileSpec> compileSpecs) const = 0;
 

@@ -27,8 +27,7 @@ class PartitionResult {
   Tags tags;
 
   // Adds the spec of a tag. Throws UsageError if the tag has one already or is empty. The order of the
-  //   calls shows
-  // nowhere: partitions are fused by the number at the end of their tags, then by the tags' text.
+  // calls shows nowhere: partitions are fused by the number at the end of their tags, then by the tags' text.
   void addSpec(std::string_view tag, DelegationSpec spec);
   const std::vector<std::pair<std::string, DelegationSpec>>& specs() const { return specs_; }
 
