@@ -488,6 +488,7 @@ Node& GraphBuilder::copy(const Node& from, std::span<Node* const> mapped) {
 
 Node& GraphBuilder::placeholderFor(const Node& from) {
   Node& node = appendNamedAs(from, NodeOp::Placeholder);
+  node.meta_ = nullptr;
   node.target_.text = node.name_;
   node.targetLength_ = node.nameLength_;
   return node;

@@ -31,7 +31,7 @@ class GraphBuilder {
   // Appends a copy of a node of another graph, with its name, value and metadata; the nodes in its arguments
   // are replaced by mapped[id]. The graph's names must not have been asked for yet.
   Node& copy(const Node& from, std::span<Node* const> mapped);
-  // Appends a placeholder with the name, value and metadata of a node of another graph.
+  // // Appends a placeholder with the name and value of a node of another graph.
   Node& placeholderFor(const Node& from);
   // Appends the output node of a graph without one: a list or tuple of these nodes.
   Node& outputOf(ArgumentKind kind, std::span<Node* const> results);
