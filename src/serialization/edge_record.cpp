@@ -7,25 +7,27 @@
 #include "support/fail.h"
 
 #include <array>
-#include <map>
 #include <memory>
 #include <optional>
 
 namespace edgefx::detail {
 namespace {
 
-constexpr std::array<std::string_view, 4> kMembers = {"dialect", "aten_nodes", "verifiers", "modules"};
+constexpr std::array<std::string_view, 7> kMembers = {"dialect",      "aten_nodes", "verifiers", "modules",
+                                                      "list_outputs", "orders",     "metadata"};
 constexpr std::array<std::string_view, 3> kRecordModuleMembers = {"path", "delegates", "get_attrs"};
 constexpr std::array<std::string_view, 2> kDelegateMembers = {"name", "number"};
-constexpr std::array<std::string_view, 5> kGetAttrMembers = {"name", "target", "before", "metadata", "calls"};
-constexpr std::array<std::string_view, 3> kCallMembers = {"at", "is_list", "results"};
-constexpr std::array<std::string_view, 2> kResultMembers = {"index", "metadata"};
+constexpr std::array<std::string_view, 4> kGetAttrMembers = {"name", "target", "metadata", "calls"};
+constexpr std::array<std::string_view, 2> kCallMembers = {"at", "is_list"};
+constexpr std::array<std::string_view, 3> kNodeMetadataMembers = {"path", "node", "entries"};
 constexpr JsonStruct kRecord{"edge record", kMembers};
 constexpr JsonStruct kRecordModule{"edge record's module", kRecordModuleMembers};
 constexpr JsonStruct kDelegate{"delegate", kDelegateMembers};
 constexpr JsonStruct kGetAttr{"get_attr", kGetAttrMembers};
 constexpr JsonStruct kCall{"delegate call", kCallMembers};
-constexpr JsonStruct kResult{"delegate result", kResultMembers};
+constexpr std::array<std::string_view, 2> kOrderMembers = {"path", "nodes"};
+constexpr JsonStruct kOrder{"order of nodes", kOrderMembers};
+constexpr JsonStruct kNodeMetadata{"metadata of a node", kNodeMetadataMembers};
 
 // A getitem that stands for a result nobody uses.
 bool isFiller(const Node& node) {
@@ -77,8 +79,16 @@ class EdgeRecordReader {
             edge.hasVerifiers = true;
             for (JsonValue item : json_.array(member, "verifiers"))
               edge.verifiers.emplace_back(json_.string(item, "verifiers item"));
-          } else {
+          } else if (i == 3) {
             for (JsonValue item : json_.array(member, "modules")) edge.modules.push_back(module(item));
+          } else if (i == 4) {
+            for (JsonValue item : json_.array(member, "list_outputs"))
+              edge.listOutputs.emplace_back(json_.string(item, "list_outputs item"));
+          } else if (i == 5) {
+            for (JsonValue item : json_.array(member, "orders")) edge.orders.push_back(order(item));
+          } else {
+            for (JsonValue item : json_.array(member, "metadata"))
+              edge.metadata.push_back(nodeMetadata(item));
           }
         },
         kIgnore);
@@ -137,8 +147,6 @@ class EdgeRecordReader {
           } else if (i == 1) {
             read.target = json_.string(member, "target");
           } else if (i == 2) {
-            read.before = count(member, "before");
-          } else if (i == 3) {
             read.metadata = metadata(member);
           } else {
             for (JsonValue item : json_.array(member, "calls")) read.calls.push_back(call(item));
@@ -156,30 +164,47 @@ class EdgeRecordReader {
         [&](size_t i, JsonValue member) {
           if (i == 0) {
             read.at = count(member, "at");
-          } else if (i == 1) {
-            read.isList = json_.boolean(member, "is_list");
           } else {
-            for (JsonValue item : json_.array(member, "results")) read.results.push_back(result(item));
+            read.isList = json_.boolean(member, "is_list");
           }
         },
         kIgnore);
-    json_.require(kCall, seen, 2);
+    json_.require(kCall, seen, kCallMembers.size());
     return read;
   }
 
-  EdgeRecord::Result result(JsonValue value) {
-    EdgeRecord::Result read;
+  EdgeRecord::Order order(JsonValue value) {
+    EdgeRecord::Order read;
     const uint32_t seen = json_.members(
-        value, kResult,
+        value, kOrder,
         [&](size_t i, JsonValue member) {
           if (i == 0) {
-            read.index = json_.integer(member, "index");
+            read.path = json_.string(member, "path");
           } else {
-            read.metadata = metadata(member);
+            for (JsonValue item : json_.array(member, "nodes"))
+              read.nodes.emplace_back(json_.string(item, "nodes item"));
           }
         },
         kIgnore);
-    json_.require(kResult, seen, kResultMembers.size());
+    json_.require(kOrder, seen, kOrderMembers.size());
+    return read;
+  }
+
+  EdgeRecord::NodeMetadata nodeMetadata(JsonValue value) {
+    EdgeRecord::NodeMetadata read;
+    const uint32_t seen = json_.members(
+        value, kNodeMetadata,
+        [&](size_t i, JsonValue member) {
+          if (i == 0) {
+            read.path = json_.string(member, "path");
+          } else if (i == 1) {
+            read.node = json_.string(member, "node");
+          } else {
+            read.entries = metadata(member);
+          }
+        },
+        kIgnore);
+    json_.require(kNodeMetadata, seen, kNodeMetadataMembers.size());
     return read;
   }
 
@@ -196,6 +221,13 @@ class EdgeRecordReader {
 
   JsonReader json_;
 };
+
+MetaRef metaOf(const EdgeRecord::Metadata& metadata) {
+  if (metadata.empty()) return nullptr;
+  auto meta = Ref<NodeMeta>::make();
+  for (const auto& [key, text] : metadata) meta->append(key, std::make_shared<const std::string>(text));
+  return meta;
+}
 
 // Puts the delegates of one graph module into place.
 class DelegatePlacer {
@@ -234,48 +266,25 @@ class DelegatePlacer {
   void place(const EdgeRecord::GetAttr& getAttr) {
     json_.place.item = getAttr.name;
     Graph& graph = owner_.graph();
-    if (getAttr.before > written_.size())
-      json_.fail(fmt::format("node {} is named, the graph has {}", getAttr.before, written_.size()));
-    Node& anchor = getAttr.before < written_.size() ? *written_[getAttr.before] : graph.outputNode();
-    if (owner_.findChild(getAttr.target) != nullptr) {
-      placeBranch(getAttr, anchor);
-      return;
-    }
     if (owner_.findDelegate(getAttr.target) == nullptr)
       json_.fail(fmt::format("there is no delegate '{}'", printable(getAttr.target)));
     if (getAttr.name.empty() || graph.find(getAttr.name) != nullptr)
       json_.fail("expected a name that no other node has");
-    InsertionGuard guard(graph, before(anchor));
+    Node* first = &graph.outputNode();
+    for (const EdgeRecord::Call& call : getAttr.calls) {
+      if (call.at >= written_.size())
+        json_.fail(fmt::format("node {} is named, the graph has {}", call.at, written_.size()));
+      if (written_[call.at]->isBefore(*first)) first = written_[call.at];
+    }
+    InsertionGuard guard(graph, before(*first));
     Node& node = graph.getAttr(getAttr.target, getAttr.name);
     if (node.name() != getAttr.name) node.setName(getAttr.name);
-    if (!getAttr.metadata.empty()) node.setMeta(metaOf(getAttr.metadata));
+    node.setMeta(metaOf(getAttr.metadata));
     for (const EdgeRecord::Call& call : getAttr.calls) bind(call, getAttr, node);
     json_.place.item = {};
   }
 
-  // The node is there already, before the call that uses it; nothing happens if it got another name.
-  void placeBranch(const EdgeRecord::GetAttr& getAttr, Node& anchor) {
-    Node* node = getAttr.name.empty() ? nullptr : owner_.graph().find(getAttr.name);
-    if (node == nullptr || !node->isGetAttr() || node->targetText() != getAttr.target) return;
-    for (const Node& user : node->users()) {
-      if (user.isBefore(anchor))
-        json_.fail(fmt::format("node '%{}' cannot come after its user '%{}'", printable(node->name()),
-                               printable(user.name())));
-    }
-    node->moveBefore(anchor);
-    node->setMeta(getAttr.metadata.empty() ? nullptr : metaOf(getAttr.metadata));
-    json_.place.item = {};
-  }
-
-  static MetaRef metaOf(const EdgeRecord::Metadata& metadata) {
-    auto meta = Ref<NodeMeta>::make();
-    for (const auto& [key, text] : metadata) meta->append(key, std::make_shared<const std::string>(text));
-    return meta;
-  }
-
   void bind(const EdgeRecord::Call& call, const EdgeRecord::GetAttr& getAttr, Node& node) {
-    if (call.at < getAttr.before || call.at >= written_.size())
-      json_.fail(fmt::format("node {} cannot be a call of the delegate", call.at));
     Node& user = *written_[call.at];
     const Argument* first = user.findArg(0);
     if (!callsDelegate(user) || first == nullptr || !first->isString() ||
@@ -285,17 +294,6 @@ class DelegatePlacer {
     }
     user.setArg(0, node);
     restoreDelegateResults(user, call.isList);
-    if (call.results.empty()) return;
-    std::map<int64_t, Node*> readers;
-    for (Node& reader : user.users()) {
-      if (std::optional<int64_t> index = getitemIndex(reader)) readers.emplace(*index, &reader);
-    }
-    for (const EdgeRecord::Result& result : call.results) {
-      auto reader = readers.find(result.index);
-      if (reader == readers.end())
-        json_.fail(fmt::format("node '%{}' has no result {}", printable(user.name()), result.index));
-      reader->second->setMeta(metaOf(result.metadata));
-    }
   }
 
   JsonReader json_;
@@ -328,20 +326,76 @@ void restoreDelegateResults(Node& call, bool isList) {
   call.setValue(ValueMeta::of(std::move(results)));
 }
 
+bool reorder(Graph& graph, const std::vector<std::string>& names) {
+  if (names.size() != graph.size()) return true;
+  std::vector<Node*> order;
+  order.reserve(names.size());
+  NodeMap<size_t> position(graph, 0);  // counted from 1
+  for (const std::string& name : names) {
+    Node* node = name.empty() ? nullptr : graph.find(name);
+    // A node whose name was no identifier may have got another; then there is no order to restore.
+    if (node == nullptr || position[*node] != 0) return true;
+    order.push_back(node);
+    position[*node] = order.size();
+  }
+  if (!order.back()->isOutput()) return false;
+  bool inPlaceholders = true;
+  for (const Node* node : order) {
+    if (node->isPlaceholder() && !inPlaceholders) return false;
+    inPlaceholders = inPlaceholders && node->isPlaceholder();
+    for (const Node& input : node->inputs()) {
+      if (position[input] >= position[*node]) return false;
+    }
+  }
+  // The order of inputs is that of the signature.
+  std::vector<const Node*> inputs;
+  for (const Node* node : order) {
+    if (node->isPlaceholder()) inputs.push_back(node);
+  }
+  if (inputs != std::as_const(graph).placeholders()) return false;
+  Node& output = graph.outputNode();
+  for (Node* node : order) {
+    if (!node->isOutput() && !node->isPlaceholder()) node->moveBefore(output);
+  }
+  return true;
+}
+
 void applyEdgeRecord(const EdgeRecord& edge, std::string_view record, ExportedProgram& program,
                      const std::function<LoweredModuleRef(uint64_t)>& delegate) {
   if (edge.isEdge) takeAsEdge(program, edge.atenNodes);
   if (edge.hasVerifiers) program.verifiers = edge.verifiers;
+  JsonReader json;
+  json.place.record = record;
+  auto moduleAt = [&](const std::string& path) -> GraphModule& {
+    GraphModule* module = program.graphModule().findChild(path);
+    if (module == nullptr) json.fail(fmt::format("graph module '{}' does not exist", printable(path)));
+    return *module;
+  };
   std::set<const GraphModule*> placed;  // looked up only, never iterated
   for (const EdgeRecord::Module& module : edge.modules) {
-    GraphModule* owner = program.graphModule().findChild(module.path);
-    if (owner == nullptr || !placed.insert(owner).second) {
-      JsonReader json;
-      json.place.record = record;
-      json.fail(fmt::format("graph module '{}' {}", printable(module.path),
-                            owner == nullptr ? "does not exist" : "has its delegates already"));
+    GraphModule& owner = moduleAt(module.path);
+    if (!placed.insert(&owner).second)
+      json.fail(fmt::format("graph module '{}' has its delegates already", printable(module.path)));
+    DelegatePlacer(record, owner).place(module, delegate);
+  }
+  for (const std::string& path : edge.listOutputs) {
+    Node& output = moduleAt(path).graph().outputNode();
+    if (!output.arg(0).isSequence())
+      json.fail(fmt::format("graph module '{}' returns no list", printable(path)));
+    Arg::List items;
+    for (const Argument& item : output.arg(0).items()) items.emplace_back(item);
+    output.setArgs({Arg::list(std::move(items))});
+  }
+  for (const EdgeRecord::Order& order : edge.orders) {
+    if (!reorder(moduleAt(order.path).graph(), order.nodes)) {
+      json.fail(fmt::format("in graph module '{}' a node would come after one that uses it",
+                            printable(order.path)));
     }
-    DelegatePlacer(record, *owner).place(module, delegate);
+  }
+  for (const EdgeRecord::NodeMetadata& metadata : edge.metadata) {
+    // A node whose name was no identifier may have got another.
+    Node* node = metadata.node.empty() ? nullptr : moduleAt(metadata.path).graph().find(metadata.node);
+    if (node != nullptr) node->setMeta(metaOf(metadata.entries));
   }
 }
 

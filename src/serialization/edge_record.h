@@ -17,36 +17,32 @@
 namespace edgefx::detail {
 
 // The record in which edgefx keeps what a model's own JSON has no place for, since PyTorch and viewers are to
-// read that: the dialect, for edge operators are called by the ATen operators they wrap; and delegates, where
-// the JSON says only their name:
+// read that: the dialect, for edge operators are called by the ATen operators they wrap; delegates, of which
+// the JSON says only the name; and small things of which it says nothing. Each member is absent where there
+// is nothing to say:
 //
-//   {"dialect": "EDGE",                      absent for other dialects
-//    "aten_nodes": ["PATH:NODE", ...],       operators that are not edge operators; absent if none
+//   {"dialect": "EDGE",
+//    "aten_nodes": ["PATH:NODE", ...],       operators that are not edge operators
 //    "verifiers": ["EDGE"],                  of an edge program, if not ["ATEN"]
-//    "modules": [                            graph modules with delegates; absent if none
+//    "modules": [                            graph modules with delegates
 //      {"path": "true_graph_0",
 //       "delegates": [{"name": "lowered_module_0", "number": 2}, ...],
-//       "get_attrs": [{"name": ..., "target": "lowered_module_0", "before": 7, "metadata": {...},
-//                      "calls": [{"at": 7, "is_list": true,
-//                                 "results": [{"index": 0, "metadata": {...}}, ...]}, ...]}, ...]}]}
+//       "get_attrs": [{"name": ..., "target": "lowered_module_0", "metadata": {...},
+//                      "calls": [{"at": 7, "is_list": true}, ...]}, ...]}],
+//    "list_outputs": ["PATH", ...],          graph modules that return a list and not a tuple
+//    "orders": [{"path": "", "nodes": ["x", ...]}, ...],  all nodes, where not in the order of readers
+//    "metadata": [{"path": "", "node": "x", "entries": {...}}, ...]}
 //
-// Of the get_attr nodes in such modules those of branches are listed, too, for their places. `results` has
-// the getitem nodes whose metadata differ from that of the call; absent if none do. Places in a graph are
-// counted in nodes of the JSON, which has none for get_attr and getitem.
+// `at` counts nodes of the JSON, which has none for get_attr and getitem. `metadata` is that of placeholders,
+// outputs, and of getitem and get_attr nodes if it differs from that of the call.
 struct EdgeRecord {
   using Metadata = std::vector<std::pair<std::string, std::string>>;
-  struct Result {
-    int64_t index = 0;
-    Metadata metadata;
-  };
   struct Call {
     uint64_t at = 0;
     bool isList = false;  // the call's value is a list and not a tuple
-    std::vector<Result> results;
   };
   struct GetAttr {
     std::string name, target;
-    uint64_t before = 0;
     Metadata metadata;
     std::vector<Call> calls;
   };
@@ -56,11 +52,23 @@ struct EdgeRecord {
     std::vector<GetAttr> getAttrs;
   };
 
+  struct Order {
+    std::string path;
+    std::vector<std::string> nodes;
+  };
+  struct NodeMetadata {
+    std::string path, node;
+    Metadata entries;
+  };
+
   bool isEdge = false;
   std::set<std::string, std::less<>> atenNodes;
   std::vector<std::string> verifiers;
   bool hasVerifiers = false;
   std::vector<Module> modules;
+  std::vector<std::string> listOutputs;
+  std::vector<Order> orders;
+  std::vector<NodeMetadata> metadata;
 };
 
 using DelegateNumbers = std::unordered_map<const LoweredModule*, size_t>;
@@ -74,6 +82,10 @@ std::string edgeRecord(const ExportedProgram& program, const DelegateNumbers& nu
 
 // Throws ParseError, as does the next.
 EdgeRecord readEdgeRecord(JsonValue json, std::string_view record);
+
+// Gives the nodes of a graph the order of `names`, if these are the names of all its nodes. Returns whether
+// it could: false, changing nothing, if a node would come after one that uses it.
+bool reorder(Graph& graph, const std::vector<std::string>& names);
 
 // Completes a program read from the JSON of its model. `delegate` gives the one of a number.
 void applyEdgeRecord(const EdgeRecord& edge, std::string_view record, ExportedProgram& program,

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace edgefx::detail {
 namespace {
@@ -23,6 +25,10 @@ bool isWritten(const Node& node) {
   return node.isCall() && !ResultNames::isGetitem(node);
 }
 
+bool namesDelegate(const GraphModule& owner, const Node& node) {
+  return node.isGetAttr() && owner.findDelegate(node.targetText()) != nullptr;
+}
+
 void failUse(const ConstNestedModule& nested, const Node& getAttr, const Node& user) {
   Diagnostic diagnostic(fmt::format(
       "expected delegate '{}' only as the first argument of executorch_call_delegate", getAttr.targetText()));
@@ -30,6 +36,162 @@ void failUse(const ConstNestedModule& nested, const Node& getAttr, const Node& u
   diagnostic.node = user.name();
   diagnostic.nodeText = user.text();
   throw UnsupportedError(std::move(diagnostic));
+}
+
+void writeEntries(JsonWriter& json, const NodeMeta& meta) {
+  json.beginObject();
+  for (const NodeMeta::Entry& entry : meta.entries()) {
+    json.key(entry.key);
+    json.string(*entry.text);
+  }
+  json.endObject();
+}
+
+bool equalEntries(const NodeMeta& a, const NodeMeta& b) {
+  return &a == &b || std::equal(a.entries().begin(), a.entries().end(), b.entries().begin(),
+                                b.entries().end(), [](const NodeMeta::Entry& x, const NodeMeta::Entry& y) {
+                                  return x.key == y.key && *x.text == *y.text;
+                                });
+}
+
+// Whether readers of a model's JSON give the node other metadata than it has: those of placeholders and
+// outputs are not written, and getitem and get_attr nodes get what the call has.
+bool losesMetadata(const GraphModule& owner, const Node& node) {
+  if (node.isPlaceholder() || node.isOutput()) return !node.meta().entries().empty();
+  if (ResultNames::isGetitem(node)) {
+    const Node* producer = &node;
+    while (producer != nullptr && ResultNames::isGetitem(*producer)) {
+      const Argument* first = producer->findArg(0);
+      producer = first == nullptr ? nullptr : first->findNode();
+    }
+    return producer != nullptr && !equalEntries(node.meta(), producer->meta());
+  }
+  if (!node.isGetAttr() || node.numUsers() != 1 || namesDelegate(owner, node)) return false;
+  return !equalEntries(node.meta(), node.users().front().meta());
+}
+
+// Calls `visit(nested, node)` for the nodes whose metadata files lose, until it returns false.
+template <typename Visit>
+void forLostMetadata(const ExportedProgram& program, Visit&& visit) {
+  for (const ConstNestedModule& nested : namedModules(program.graphModule())) {
+    for (const Node& node : nested.module->graph().nodes()) {
+      if (losesMetadata(*nested.module, node) && !visit(nested, node)) return;
+    }
+  }
+}
+
+// The getitem nodes of the results of a node, and those of these, as readers make them.
+void appendGetitems(const Node& producer, std::vector<const Node*>& into) {
+  std::vector<std::pair<int64_t, const Node*>> readers;
+  for (const Node& user : producer.users()) {
+    const std::optional<int64_t> index = getitemIndex(user);
+    if (index && user.arg(0).findNode() == &producer) readers.emplace_back(*index, &user);
+  }
+  std::stable_sort(readers.begin(), readers.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  const bool isResult = !ResultNames::isGetitem(producer);
+  for (const auto& [index, reader] : readers) {
+    into.push_back(reader);
+    // Files have results in results and no deeper.
+    if (isResult) appendGetitems(*reader, into);
+  }
+}
+
+// Whether the nodes are in the order in which readers make them.
+bool isInOrder(const GraphModule& owner) {
+  const Graph& graph = owner.graph();
+  std::vector<const Node*> order;
+  order.reserve(graph.size());
+  NodeMap<char> isMade(graph, 0);
+  auto make = [&](const Node& node) {
+    if (isMade[node] == 0) order.push_back(&node);
+    isMade[node] = 1;
+  };
+  for (const Node& node : graph.nodes()) {
+    if (node.isPlaceholder()) {
+      make(node);
+    } else if (isWritten(node)) {
+      for (bool ofDelegates : {false, true}) {
+        for (const Node& input : node.inputs()) {
+          if (input.isGetAttr() && namesDelegate(owner, input) == ofDelegates) make(input);
+        }
+      }
+      make(node);
+      if (node.numUsers() != 0) appendGetitems(node, order);
+    } else if (node.isOutput()) {
+      for (const Node& other : graph.nodes()) {
+        if (other.numUsers() == 0 && namesDelegate(owner, other)) make(other);
+      }
+      make(node);
+    }
+  }
+  if (order.size() != graph.size()) return false;
+  size_t i = 0;
+  for (const Node& node : graph.nodes()) {
+    if (order[i++] != &node) return false;
+  }
+  return true;
+}
+
+void writeOrders(JsonWriter& json, const ExportedProgram& program) {
+  bool hasOrders = false;
+  for (const ConstNestedModule& nested : namedModules(program.graphModule())) {
+    if (isInOrder(*nested.module)) continue;
+    if (!hasOrders) {
+      json.key("orders");
+      json.beginArray();
+      hasOrders = true;
+    }
+    json.beginObject();
+    json.key("path");
+    json.string(nested.path);
+    json.key("nodes");
+    json.beginArray();
+    for (const Node& node : nested.module->graph().nodes()) json.string(node.name());
+    json.endArray();
+    json.endObject();
+  }
+  if (hasOrders) json.endArray();
+}
+
+bool returnsList(const Graph& graph) {
+  const Argument* value = graph.outputNode().findArg(0);
+  return value != nullptr && value->kind() == ArgumentKind::List;
+}
+
+void writeListOutputs(JsonWriter& json, const ExportedProgram& program) {
+  bool hasLists = false;
+  for (const ConstNestedModule& nested : namedModules(program.graphModule())) {
+    if (!returnsList(nested.module->graph())) continue;
+    if (!hasLists) {
+      json.key("list_outputs");
+      json.beginArray();
+      hasLists = true;
+    }
+    json.string(nested.path);
+  }
+  if (hasLists) json.endArray();
+}
+
+void writeLostMetadata(JsonWriter& json, const ExportedProgram& program) {
+  bool hasLost = false;
+  forLostMetadata(program, [&](const ConstNestedModule& nested, const Node& node) {
+    if (!hasLost) {
+      json.key("metadata");
+      json.beginArray();
+      hasLost = true;
+    }
+    json.beginObject();
+    json.key("path");
+    json.string(nested.path);
+    json.key("node");
+    json.string(node.name());
+    json.key("entries");
+    writeEntries(json, node.meta());
+    json.endObject();
+    return true;
+  });
+  if (hasLost) json.endArray();
 }
 
 // The delegates of one graph module, and the get_attr nodes that name them.
@@ -62,41 +224,23 @@ class ModuleRecord {
     json_.key("get_attrs");
     json_.beginArray();
     for (const Node& node : nested_.module->graph().nodes()) {
-      if (node.isGetAttr() && (isDelegate(node) || isBranch(node))) writeGetAttr(node);
+      if (namesDelegate(*nested_.module, node)) writeGetAttr(node);
     }
     json_.endArray();
     json_.endObject();
   }
 
  private:
-  bool isDelegate(const Node& node) const {
-    return nested_.module->findDelegate(node.targetText()) != nullptr;
-  }
-  // Readers put the get_attr nodes of branches before the calls that use them, under the branch's name.
-  // Calls of delegates may have come between.
-  bool isBranch(const Node& node) const {
-    return node.numUsers() == 1 && node.name() == node.targetText() &&
-           nested_.module->findChild(node.targetText()) != nullptr;
-  }
-
   void writeGetAttr(const Node& node) {
     json_.beginObject();
     json_.key("name");
     json_.string(node.name());
     json_.key("target");
     json_.string(node.targetText());
-    json_.key("before");
-    json_.integer(static_cast<int64_t>(written_[node]));
     json_.key("metadata");
-    writeMetadata(node.meta());
+    writeEntries(json_, node.meta());
     json_.key("calls");
     json_.beginArray();
-    if (isDelegate(node)) writeCalls(node);
-    json_.endArray();
-    json_.endObject();
-  }
-
-  void writeCalls(const Node& node) {
     for (const Node& user : node.users()) {
       const Argument* first = user.findArg(0);
       if (!callsDelegate(user) || first == nullptr || first->findNode() != &node)
@@ -107,46 +251,10 @@ class ModuleRecord {
       json_.key("is_list");
       const auto* results = user.value() == nullptr ? nullptr : user.value()->sequence();
       json_.boolean(results != nullptr && results->isList);
-      writeResults(user);
       json_.endObject();
     }
-  }
-
-  // Readers give a getitem the metadata of what it reads.
-  void writeResults(const Node& call) {
-    bool hasResults = false;
-    for (const Node& user : call.users()) {
-      const std::optional<int64_t> index = getitemIndex(user);
-      if (!index || equalMetadata(user.meta(), call.meta())) continue;
-      if (!hasResults) {
-        json_.key("results");
-        json_.beginArray();
-        hasResults = true;
-      }
-      json_.beginObject();
-      json_.key("index");
-      json_.integer(*index);
-      json_.key("metadata");
-      writeMetadata(user.meta());
-      json_.endObject();
-    }
-    if (hasResults) json_.endArray();
-  }
-
-  void writeMetadata(const NodeMeta& meta) {
-    json_.beginObject();
-    for (const NodeMeta::Entry& entry : meta.entries()) {
-      json_.key(entry.key);
-      json_.string(*entry.text);
-    }
+    json_.endArray();
     json_.endObject();
-  }
-
-  static bool equalMetadata(const NodeMeta& a, const NodeMeta& b) {
-    return std::equal(a.entries().begin(), a.entries().end(), b.entries().begin(), b.entries().end(),
-                      [](const NodeMeta::Entry& x, const NodeMeta::Entry& y) {
-                        return x.key == y.key && *x.text == *y.text;
-                      });
   }
 
   JsonWriter& json_;
@@ -174,7 +282,19 @@ void writeAtenNodes(JsonWriter& json, const ExportedProgram& program) {
 }  // namespace
 
 bool needsEdgeRecord(const ExportedProgram& program) {
-  return program.dialect == Dialect::Edge || hasDelegates(program);
+  if (program.dialect == Dialect::Edge) return true;
+  for (const ConstNestedModule& nested : namedModules(program.graphModule())) {
+    if (!nested.module->delegates().empty() || returnsList(nested.module->graph()) ||
+        !isInOrder(*nested.module)) {
+      return true;
+    }
+  }
+  bool losesAny = false;
+  forLostMetadata(program, [&](const ConstNestedModule&, const Node&) {
+    losesAny = true;
+    return false;
+  });
+  return losesAny;
 }
 
 std::string edgeRecord(const ExportedProgram& program, const DelegateNumbers& numbers) {
@@ -199,6 +319,9 @@ std::string edgeRecord(const ExportedProgram& program, const DelegateNumbers& nu
     }
     json.endArray();
   }
+  writeListOutputs(json, program);
+  writeOrders(json, program);
+  writeLostMetadata(json, program);
   json.endObject();
   return json.take();
 }

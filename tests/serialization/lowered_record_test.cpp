@@ -88,8 +88,8 @@ TEST_F(LoweredRecords, EachHasItsPlace) {
   EXPECT_EQ(
       records.at("data/edgefx/model.json"),
       R"({"dialect": "EDGE", "modules": [{"path": "", "delegates": [{"name": "lowered_module_0", "number": 0}], )"
-      R"("get_attrs": [{"name": "lowered_module_0", "target": "lowered_module_0", "before": 1, "metadata": {}, )"
-      R"("calls": [{"at": 1, "is_list": true, "results": [{"index": 1, "metadata": {}}]}]}]}]})");
+      R"("get_attrs": [{"name": "lowered_module_0", "target": "lowered_module_0", "metadata": {}, )"
+      R"("calls": [{"at": 1, "is_list": true}]}]}], "metadata": [{"path": "", "node": "getitem", "entries": {}}]})");
 }
 
 TEST_F(LoweredRecords, SharedWeightsAreWrittenOnce) {
@@ -130,12 +130,8 @@ TEST_F(LoweredRecords, WhatIsMissingOrMalformedIsNamed) {
                   "cannot name a delegate");
   EXPECT_MENTIONS(errorWith(program, edge, R"("target": "lowered_module_0")", R"("target": "x")"),
                   "there is no delegate 'x'");
-  EXPECT_MENTIONS(errorWith(program, edge, R"("before": 1)", R"("before": 9)"), "the graph has 2");
-  EXPECT_MENTIONS(errorWith(program, edge, R"("before": 1)", R"("before": 2)"), "cannot be a call");
-  EXPECT_MENTIONS(errorWith(program, edge, R"("at": 1)", R"("at": 7)"), "cannot be a call");
-  EXPECT_MENTIONS(errorWith(program, edge, R"("before": 1, "metadata": {}, "calls": [{"at": 1)",
-                            R"("before": 0, "metadata": {}, "calls": [{"at": 0)"),
-                  "does not call delegate");
+  EXPECT_MENTIONS(errorWith(program, edge, R"("at": 1)", R"("at": 7)"), "the graph has 2");
+  EXPECT_MENTIONS(errorWith(program, edge, R"("at": 1)", R"("at": 0)"), "does not call delegate");
   EXPECT_MENTIONS(errorWith(program, edge, R"("path": "")", R"("path": "no")"), "does not exist");
   EXPECT_MENTIONS(errorWith(program, module, "AID/", "AID"), "must be base64");
   EXPECT_MENTIONS(errorWith(program, module, R"("alignment": 16)", R"("alignment": 0)"), "at least 1");
@@ -149,11 +145,18 @@ TEST_F(LoweredRecords, WhatIsMissingOrMalformedIsNamed) {
                   "is no name of a record");
 }
 
-TEST_F(LoweredRecords, ABranchCannotComeAfterItsCall) {
-  ExportedProgram program = branchedLoweredProgram();
-  EXPECT_MENTIONS(errorWith(program, "data/edgefx/model.json", R"("target": "true_graph_0", "before": 3)",
-                            R"("target": "true_graph_0", "before": 4)"),
-                  "cannot come after its user '%cond'");
+TEST_F(LoweredRecords, AnOrderMustBeOne) {
+  ExportedProgram program = loweredProgram();
+  Graph& graph = program.graph();
+  graph.find("lowered_module_0")->moveBefore(*graph.find("mul"));
+  const std::string edge = "data/edgefx/model.json";
+  EXPECT_MENTIONS(errorWith(program, edge, R"("lowered_module_0", "mul", "executorch_call_delegate")",
+                            R"("lowered_module_0", "executorch_call_delegate", "mul")"),
+                  "would come after one that uses it");
+  EXPECT_MENTIONS(errorWith(program, edge, R"("p_weight", "x")", R"("x", "p_weight")"), "would come after");
+  // Names that are not those of the nodes leave the order as it is.
+  EXPECT_EQ(errorWith(program, edge, R"("nodes": ["p_weight", )", R"("nodes": ["another", )"),
+            "no exception");
 }
 
 // An inner program that does not hold together.

@@ -90,6 +90,20 @@ TEST_F(LoweredRoundTrip, DelegatesBetweenBranchesAndTheirCall) {
   expectKept(program);
 }
 
+// Programs of delegates return lists, and their placeholders have metadata; no file of torch's has either.
+TEST_F(LoweredRoundTrip, ListsOfResultsAndMetadataOfPlaceholders) {
+  for (Dialect dialect : {Dialect::Aten, Dialect::Edge}) {
+    ExportedProgram program = tinyProgram();
+    if (dialect == Dialect::Edge) wrapAsEdge(program);
+    Graph& graph = program.graph();
+    graph.outputNode().setArgs({Arg::list({*graph.find("relu")})});
+    expectKept(program);
+    graph.find("x")->editMeta([](NodeMeta& meta) { meta.set("stack_trace", "of x"); });
+    graph.outputNode().editMeta([](NodeMeta& meta) { meta.set("stack_trace", "of output"); });
+    expectKept(program);
+  }
+}
+
 TEST_F(LoweredRoundTrip, ModelsShareADelegate) {
   Archive archive;
   archive.models.push_back({"decode", loweredProgram()});
