@@ -13,7 +13,7 @@ namespace {
 struct Options {
   std::string file;
   bool isJson = false;
-  std::optional<uint64_t> maxUndelegated;
+  std::optional<int64_t> maxUndelegated;
 };
 
 ExitCode report(const Options& options, std::string& out) {
@@ -23,7 +23,7 @@ ExitCode report(const Options& options, std::string& out) {
     report.methods.push_back(reportDelegation(model.program, methodName(archive, model)));
   }
   out += options.isJson ? json(report) + '\n' : text(report);
-  const size_t undelegated = report.nodes().undelegated;
+  const auto undelegated = static_cast<int64_t>(report.nodes().undelegated);
   if (options.maxUndelegated && undelegated > *options.maxUndelegated) {
     throw CommandError(ExitCode::BadModel, options.file + ": " + std::to_string(undelegated) +
                                                " nodes are not delegated, expected at most " +
@@ -43,6 +43,7 @@ void addReportCommand(CLI::App& app, Command& chosen) {
   command
       ->add_option("--max-undelegated", options->maxUndelegated,
                    "Exit with 1 if more calls than this are not delegated, over all methods")
+      ->check(CLI::NonNegativeNumber)
       ->type_name("N");
   command->footer(
       "Counts calls of operators and functions, also those inside of delegates and of the branches of "

@@ -150,7 +150,7 @@ TEST(LowerCommand, MovesWhatPartitionersTagIntoDelegates) {
       {"conv_bn_relu_core", "addmul"},     {"linear_atan_relu_core", "addmul"},
       {"mlp_int8_core", "addmul"},         {"diamond_core", "two"},
       {"kv_cache_cond_core", "all"},       {"kv_cache_cond_core", "branches"},
-      {"user_input_mutation_core", "two"}, {"scan_loop_core", "branches"},
+      {"user_input_mutation_core", "two"}, {"cond_dynamic_core", "branches"},
   };
   for (const auto& [name, partitioner] : goldens) {
     SCOPED_TRACE(name + ' ' + partitioner);

@@ -30,7 +30,23 @@ TEST(ReportCommand, TellsCountsSourcesAndReasons) {
   ToolRun run = runTool({"report", file});
   EXPECT_EQ(run.exitCode, 0);
   EXPECT_EQ(run.err, "");
-  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(run.out,
+            "method forward: 1 of 4 nodes delegated (25.0 %)\n"
+            "  top level: 1 of 4 nodes delegated (25.0 %)\n"
+            "    operator              delegated  not      %\n"
+            "    aten.addmm.default            1    0  100.0\n"
+            "    aten.atan.default             0    1    0.0\n"
+            "    aten.permute.default          0    1    0.0\n"
+            "    aten.relu.default             0    1    0.0\n"
+            "    delegate          backend        nodes  inputs  outputs  payload bytes\n"
+            "    lowered_module_0  BackendAddMul      1       2        1            337\n"
+            "    not delegated  operator              source                                     reason\n"
+            "    permute        aten.permute.default  torch/nn/modules/linear.py:134 in forward  it calls "
+            "aten.permute.default\n"
+            "    atan           aten.atan.default     programs.py:60 in forward                  it calls "
+            "aten.atan.default\n"
+            "    relu           aten.relu.default     programs.py:60 in forward                  it calls "
+            "aten.relu.default\n");
 }
 
 TEST(ReportCommand, CountsBranchesAndDelegatesInThem) {
