@@ -38,6 +38,8 @@ class GraphBuilder {
   // Gives all live nodes of the graph a new order, which must hold each once and be one of execution.
   // Users of a node come in that order too, as in a copy that is made node by node.
   void setOrder(std::span<Node* const> order);
+  //   // Erases a node without users. Its name counts as taken until forgetErasedNames.
+  void erase(Node& node);
   // As copying the graph would: names that no live node has become free again, and counting starts anew.
   void forgetErasedNames();
 
