@@ -336,6 +336,11 @@ void Graph::erase(Node& node) {
     throw UsageError(std::move(diagnostic));
   }
   names().keepReserved(node);
+  bury(node);
+}
+
+// Leaves a tombstone of a node without users.
+void Graph::bury(Node& node) {
   unlinkInputs(node);
   freeBlock(node);
   node.arguments_ = nullptr;
@@ -488,6 +493,7 @@ Node& GraphBuilder::copy(const Node& from, std::span<Node* const> mapped) {
 
 Node& GraphBuilder::placeholderFor(const Node& from) {
   Node& node = appendNamedAs(from, NodeOp::Placeholder);
+  node.meta_ = nullptr;
   node.target_.text = node.name_;
   node.targetLength_ = node.nameLength_;
   return node;
@@ -530,6 +536,10 @@ void GraphBuilder::setOrder(std::span<Node* const> order) {
       used.lastUser_ = i;
     }
   }
+}
+
+void GraphBuilder::erase(Node& node) {
+  graph_.bury(node);
 }
 
 void GraphBuilder::forgetErasedNames() {

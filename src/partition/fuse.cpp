@@ -62,7 +62,7 @@ class Fuser {
     const std::vector<Node*> outputs = outputsOf(spec, nodes);
     copyOut(partition, inputs, nodes);
     placeCall(partition, inputs, outputs, *nodes.back());
-    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) graph_.erase(**node);
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) graphBuilder().erase(**node);
     return partition;
   }
 

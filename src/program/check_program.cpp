@@ -1,12 +1,16 @@
 #include <edgefx/ir/lint.h>
+#include <edgefx/ir/node_queries.h>
 #include <edgefx/ir/operators.h>
 #include <edgefx/program/check_program.h>
+#include <edgefx/program/lowered_module.h>
 #include <edgefx/program/tensor_table.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <string>
 
 namespace edgefx {
 namespace {
@@ -78,12 +82,43 @@ void checkNode(const Node& node, const std::string& path, Findings& findings) {
   }
 }
 
+// Whether the calls of a module's delegates pass what these take, and take what they give.
+void checkDelegateCalls(const GraphModule& module, const std::string& path, Findings& findings) {
+  for (const Node& node : module.graph().nodes()) {
+    if (!callsDelegate(node)) continue;
+    const LoweredModule* const lowered = findLoweredModule(module, node);
+    if (lowered == nullptr) {
+      if (findings.wantsNext()) {
+        findings.add(
+            at(node, path, "expected a get_attr node of a delegate as the first argument, found none"));
+      }
+      continue;
+    }
+    const GraphSignature& signature = lowered->program.signature;
+    const auto isInput = [](const InputSpec& spec) { return !spec.target; };
+    const auto isResult = [](const OutputSpec& spec) { return !isMutation(spec.kind); };
+    const auto inputs = static_cast<size_t>(std::ranges::count_if(signature.inputs, isInput));
+    const auto results = std::ranges::count_if(signature.outputs, isResult);
+    if (node.args().size() != inputs + 1 && findings.wantsNext()) {
+      findings.add(at(node, path,
+                      fmt::format("the delegate takes {} inputs, but the call passes {}", inputs,
+                                  node.args().size() - 1)));
+    }
+    for (const Node& user : node.users()) {
+      const std::optional<int64_t> index = getitemIndex(user);
+      if (!index || (*index >= 0 && *index < results) || !findings.wantsNext()) continue;
+      findings.add(at(user, path, fmt::format("takes result {} of a delegate that has {}", *index, results)));
+    }
+  }
+}
+
 void checkValues(const GraphModule& top, Findings& findings) {
   for (const ConstNestedModule& nested : namedModules(top)) {
     for (const Node& node : nested.module->graph().nodes()) {
       const bool isPlain = node.isCall() && node.value() != nullptr;
       if (!isPlain) checkNode(node, nested.path, findings);
     }
+    if (!nested.module->delegates().empty()) checkDelegateCalls(*nested.module, nested.path, findings);
   }
 }
 
@@ -185,6 +220,36 @@ std::vector<Diagnostic> checkProgram(const ExportedProgram& program) {
   checkInputValues(program, findings);
   checkOutputValues(program, findings);
   return std::move(findings).take();
+}
+
+std::vector<Diagnostic> checkDelegates(const ExportedProgram& program) {
+  struct Visit {
+    const ExportedProgram* program;
+    std::string path;
+  };
+  std::vector<Diagnostic> found;
+  std::vector<Visit> pending{{&program, ""}};
+  while (!pending.empty()) {
+    const Visit visit = std::move(pending.back());
+    pending.pop_back();
+    auto below = [&visit](std::string_view name) {
+      return visit.path.empty() || name.empty() ? visit.path + std::string(name)
+                                                : fmt::format("{}.{}", visit.path, name);
+    };
+    if (visit.program != &program) {
+      for (Diagnostic& violation : checkProgram(*visit.program)) {
+        violation.graph = below(violation.graph);
+        found.push_back(std::move(violation));
+      }
+    }
+    for (const ConstNestedModule& nested : namedModules(visit.program->graphModule())) {
+      for (const GraphModule::Delegate& delegate : nested.module->delegates()) {
+        const std::string name = nested.path.empty() ? delegate.name : nested.path + "." + delegate.name;
+        pending.push_back({&delegate.module->program, below(name)});
+      }
+    }
+  }
+  return found;
 }
 
 void verifyProgram(const ExportedProgram& program) {

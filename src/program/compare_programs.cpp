@@ -15,12 +15,11 @@ namespace {
 
 bool sameArguments(std::span<const Argument> a, std::span<const Argument> b);
 
-// Nodes of the two graphs are the same if they have one id, as clones have.
+// // Nodes of the two graphs are the same if they have one id, as clones have.
 bool sameArgument(const Argument& a, const Argument& b) {
   if (a.kind() != b.kind()) return false;
+  if (a.isNode()) return a.asNode().id() == b.asNode().id();
   switch (a.kind()) {
-    case ArgumentKind::Node:
-      return a.asNode().id() == b.asNode().id();
     case ArgumentKind::List:
     case ArgumentKind::Tuple:
     case ArgumentKind::Slice:
@@ -42,7 +41,11 @@ bool sameArgument(const Argument& a, const Argument& b) {
 }
 
 bool sameArguments(std::span<const Argument> a, std::span<const Argument> b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), sameArgument);
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!sameArgument(a[i], b[i])) return false;
+  }
+  return true;
 }
 
 bool sameKwargs(const KeyedArguments& a, const KeyedArguments& b) {
@@ -58,7 +61,9 @@ bool sameKwargs(const KeyedArguments& a, const KeyedArguments& b) {
 // What differs, null if nothing does.
 const char* differingPart(const Node& a, const Node& b) {
   if (a.op() != b.op()) return "kind";
-  if (a.name() != b.name()) return "name";
+  // Clones share their texts.
+  const bool sharesName = a.name().data() == b.name().data() && a.name().size() == b.name().size();
+  if (!sharesName && a.name() != b.name()) return "name";
   if (a.isCall() ? !(a.target() == b.target()) : a.targetText() != b.targetText()) return "target";
   if (!sameArguments(a.args(), b.args())) return "arguments";
   if (!sameKwargs(a.kwargs(), b.kwargs())) return "keyword arguments";

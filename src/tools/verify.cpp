@@ -4,6 +4,7 @@
 #include "tools/command.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -37,7 +38,9 @@ ExitCode verify(const Options& options, std::string& out) {
   for (auto& [name, program] : archive.models) {
     if (!options.model.empty() && name != options.model) continue;
     if (options.edge) wrapAsEdge(program);
-    for (Diagnostic& violation : checkProgram(program)) {
+    std::vector<Diagnostic> violations = checkProgram(program);
+    std::ranges::move(checkDelegates(program), std::back_inserter(violations));
+    for (Diagnostic& violation : violations) {
       isValid = false;
       if (archive.models.size() > 1) violation.method = name;
       out += onOneLine(std::move(violation)) + '\n';

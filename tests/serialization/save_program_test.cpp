@@ -177,7 +177,8 @@ TEST(SaveProgram, TheEdgeRecordNamesOperatorsThatAreNotEdge) {
   ExportedProgram program = builder.finish();
   program.dialect = Dialect::Edge;
   EXPECT_EQ(detail::edgeRecord(program),
-            R"({"dialect": "EDGE", "aten_nodes": [":relu", "body:inner_relu"]})");
+            R"({"dialect": "EDGE", "aten_nodes": [":relu", "body:inner_relu"], )"
+            R"("orders": [{"path": "", "nodes": ["x", "body", "relu", "wrap", "output"]}]})");
 }
 
 TEST(SaveProgram, UnknownMembersGoBackToTheEndOfTheirObjects) {

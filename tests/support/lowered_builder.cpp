@@ -225,11 +225,14 @@ class RandomPrograms {
       name = "lowered_module_" + std::to_string(i);
     if (!owner.delegates().empty() && below(3) == 0)
       name = owner.delegates()[below(owner.delegates().size())].name;
+    const GraphModule::Delegate* known = owner.findDelegate(name);
+    const LoweredModuleRef module = known == nullptr ? delegate(depth) : known->module;
     Args args;
-    for (size_t i = 0, count = below(3); i < count; ++i) args.emplace_back(*values[below(values.size())]);
-    std::vector<ValueRef> results(below(4), four());
-    Node& call = callDelegate(owner, name, owner.findDelegate(name) == nullptr ? delegate(depth) : nullptr,
-                              args, results, below(3) == 0);
+    for (const InputSpec& spec : module->program.signature.inputs) {
+      if (!spec.target) args.emplace_back(*values[below(values.size())]);
+    }
+    const std::vector<ValueRef> results(module->program.signature.outputs.size(), four());
+    Node& call = callDelegate(owner, name, module, args, results, below(3) == 0);
     for (size_t i = 0; i < results.size(); ++i) values.push_back(&getitem(call, static_cast<int64_t>(i)));
     if (below(2) == 0) call.editMeta([&](NodeMeta& meta) { meta.set("stack_trace", "a\nb"); });
     if (below(2) == 0) {

@@ -150,6 +150,7 @@ class Graph {
   void linkAtInsertionPoint(Node& node);
   void linkBetween(Node& node, Node& prev, Node& next);
   void unlink(Node& node);
+  void bury(Node& node);
   void relabelAround(Node& node);
   void relabelAll();
   Node& create(NodeOp op, std::string_view target, const Args& args, const Kwargs& kwargs,
