@@ -502,7 +502,14 @@ Node& GraphBuilder::placeholderFor(const Node& from) {
 Node& GraphBuilder::outputOf(ArgumentKind kind, std::span<Node* const> results) {
   Node& node = graph_.allocateNode(NodeOp::Output);
   const std::string_view name = graph_.text_->store("output");
-  graph_.setStoredName(node, name, NameTable::hashOf(name));
+  const uint32_t hash = NameTable::hashOf(name);
+  const auto hasName = [&](const Node& other) { return other.nameHash_ == hash && other.name() == name; };
+  const auto nodes = std::as_const(graph_).nodes();
+  if (std::any_of(nodes.begin(), nodes.end(), hasName)) {
+    graph_.giveUniqueName(node, name);
+  } else {
+    graph_.setStoredName(node, name, hash);  // spares making the table of names
+  }
   node.target_.text = name.data();
   node.targetLength_ = static_cast<uint32_t>(name.size());
   graph_.linkBetween(node, *graph_.root_->prev_, *graph_.root_);

@@ -135,6 +135,17 @@ TEST(ToBackendErrors, W10_APartitionerThatChangesTheProgram) {
   EXPECT_CONTAINS(text, "partitioner 'test' may only tag, but it changed the program");
 }
 
+TEST(ToBackendErrors, AnInputCalledOutputIsNoError) {
+  ProgramBuilder builder;
+  Node& x = builder.userInput("output", tensorValue({4}));
+  builder.userOutput(builder.call("aten.relu.default", {x}, tensorValue({4})));
+  const ExportedProgram lowered =
+      toBackend(builder.finish(), tagging({{"relu", "t0"}}), textBackends({"npu"}));
+  const Graph& inner = lowered.graphModule().delegates()[0].module->program.graph();
+  EXPECT_EQ(inner.front()->name(), "output");
+  EXPECT_EQ(inner.back()->name(), "output_1");
+}
+
 TEST(ToBackendErrors, WhatAPartitionerThrowsNamesIt) {
   FunctionPartitioner throwing(
       [](const ExportedProgram&) -> PartitionResult { throw std::runtime_error("no luck"); });
