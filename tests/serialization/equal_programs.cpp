@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace edgefx::test {
 
 std::string textOf(const NodeMeta& meta) {
@@ -86,7 +88,10 @@ std::map<std::string, std::vector<std::string>> usedArgumentNames(const Exported
     for (const Node& node : nested.module->graph().nodes()) {
       if (!node.isCall()) continue;
       auto known = program.argumentNames.find(node.target().name());
-      if (known != program.argumentNames.end()) used.insert(*known);
+      if (known == program.argumentNames.end()) continue;
+      std::vector<std::string>& names = used[known->first];
+      for (size_t i = names.size(); i < std::min(node.args().size(), known->second.size()); ++i)
+        names.push_back(known->second[i]);
     }
   }
   return used;
