@@ -252,7 +252,7 @@ TEST(DelegationReport, JsonOfNothing) {
 
 TEST(DelegationReport, JsonRefusesTextThatIsNotUtf8) {
   DelegationReport report;
-  report.methods.push_back({.method = "\xff"});
+  report.methods.emplace_back().method = "\xff";
   EXPECT_THROW(json(report), UsageError);
 }
 

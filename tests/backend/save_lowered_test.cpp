@@ -59,7 +59,7 @@ TEST(SaveLowered, ProgramsOfTheCorpusComeBack) {
   const BackendRegistry registry = textBackends({"text"});
   const FunctionPartitioner partitioner(tagRuns);
   TempDir dir;
-  size_t saved = 0, faulty = 0, delegates = 0, exchanged = 0;
+  size_t saved = 0, delegates = 0, exchanged = 0;
   for (const CorpusProgram& source : corpusPrograms()) {
     SCOPED_TRACE(source.name);
     ExportedProgram program = loadProgram(source.file, source.model);
@@ -71,12 +71,7 @@ TEST(SaveLowered, ProgramsOfTheCorpusComeBack) {
       continue;
     }
     std::filesystem::create_directories(dir / "again");
-    try {
-      saveProgram(*lowered, dir / "lowered.pt2");
-    } catch (const VerificationError&) {
-      ++faulty;
-      continue;
-    }
+    saveProgram(*lowered, dir / "lowered.pt2");
     ExportedProgram loaded = loadProgram(dir / "lowered.pt2", {}, {.checkWeights = true});
     lowered->unknownMembers.clear();
     loaded.unknownMembers.clear();
@@ -94,7 +89,10 @@ TEST(SaveLowered, ProgramsOfTheCorpusComeBack) {
     }
     ExportedProgram back = loadProgram(dir / "exir.pt2");
     EXPECT_EQ(back.signature, lowered->signature);
+    // That form places get_attr nodes before their users, so that branches are met in another order.
     std::vector<DelegatePayload> was = delegatePayloads(*lowered, "m"), is = delegatePayloads(back, "m");
+    std::ranges::sort(was, {}, &DelegatePayload::path);
+    std::ranges::sort(is, {}, &DelegatePayload::path);
     EXPECT_EQ(was.size(), is.size());
     for (size_t i = 0; i < std::min(was.size(), is.size()); ++i) {
       EXPECT_EQ(was[i].path, is[i].path);
@@ -108,7 +106,6 @@ TEST(SaveLowered, ProgramsOfTheCorpusComeBack) {
   }
   setWarningHandler(handler);
   EXPECT_GT(saved, 50u);
-  EXPECT_LT(faulty, saved / 20);
   EXPECT_GT(delegates, 2 * saved);
   EXPECT_GT(exchanged, saved / 2);
 }
