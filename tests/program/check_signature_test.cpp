@@ -244,7 +244,8 @@ TEST(CheckSignature, NoOutputNode) {
   ExportedProgram program = tinyProgram();
   program.graph().erase(program.graph().outputNode());
   EXPECT_EQ(signatureMessages(program), Messages{"expected the output as last node, found call_function"});
-  EXPECT_EQ(signatureMessages(ExportedProgram()), Messages{"expected the output as last node, found no node"});
+  EXPECT_EQ(signatureMessages(ExportedProgram()),
+            Messages{"expected the output as last node, found no node"});
 }
 
 TEST(CheckSignature, BareResult) {
