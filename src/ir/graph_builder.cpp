@@ -1,0 +1,135 @@
+#include "ir/graph_builder.h"
+
+#include "ir/name_table.h"
+#include "ir/storage.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace edgefx::detail {
+
+GraphBuilder::GraphBuilder(Graph& graph)
+    : graph_(graph), writer_(graph, *graph.arena_, *graph.text_, graph.symbolics_) {}
+
+void GraphBuilder::reserve(size_t nodes) {
+  graph_.slabs_->reserve(static_cast<uint32_t>(graph_.nextId_ + nodes));
+  graph_.edges_.reserve(graph_.edges_.size() + nodes + nodes / 2);
+}
+
+std::string_view GraphBuilder::storeText(std::string_view text) {
+  return graph_.text_->store(text);
+}
+
+Node& GraphBuilder::append(NodeOp op, std::string_view targetText, std::string_view candidate) {
+  Node& node = graph_.allocateNode(op);
+  graph_.giveUniqueName(node, candidate);
+  std::string_view stored = targetText == node.name() ? node.name() : graph_.text_->store(targetText);
+  node.target_.text = stored.data();
+  node.targetLength_ = static_cast<uint32_t>(stored.size());
+  graph_.linkBetween(node, *graph_.root_->prev_, *graph_.root_);
+  return node;
+}
+
+Node& GraphBuilder::append(Target target, std::string_view candidate) {
+  Node& node = graph_.allocateNode(NodeOp::CallFunction);
+  graph_.giveUniqueName(node, candidate);
+  node.target_.info = target.info_;
+  graph_.linkBetween(node, *graph_.root_->prev_, *graph_.root_);
+  return node;
+}
+
+void GraphBuilder::finish(Node& node, Argument* arguments, size_t numArgs, size_t numKwargs) {
+  node.arguments_ = arguments;
+  node.numArgs_ = static_cast<uint32_t>(numArgs);
+  node.numKwargs_ = static_cast<uint32_t>(numKwargs);
+  graph_.linkInputs(node, arguments, numArgs + 2 * numKwargs);
+}
+
+Node& GraphBuilder::appendNamedAs(const Node& from, NodeOp op) {
+  Node& node = graph_.allocateNode(op);
+  graph_.setStoredName(node, graph_.text_->store(from.name()), from.nameHash_);
+  node.value_ = from.value_;
+  node.meta_ = from.meta_;
+  graph_.linkBetween(node, *graph_.root_->prev_, *graph_.root_);
+  return node;
+}
+
+Node& GraphBuilder::copy(const Node& from, std::span<Node* const> mapped) {
+  Node& node = appendNamedAs(from, from.op_);
+  if (from.isCall()) {
+    node.target_.info = from.target_.info;
+  } else {
+    const std::string_view text = from.targetText();
+    const std::string_view stored = text == node.name() ? node.name() : graph_.text_->store(text);
+    node.target_.text = stored.data();
+    node.targetLength_ = static_cast<uint32_t>(stored.size());
+  }
+  const size_t count = from.numArgs_ + 2 * size_t{from.numKwargs_};
+  finish(node, writer_.copyMapped(from.arguments_, count, mapped), from.numArgs_, from.numKwargs_);
+  return node;
+}
+
+Node& GraphBuilder::placeholderFor(const Node& from) {
+  Node& node = appendNamedAs(from, NodeOp::Placeholder);
+  node.meta_ = nullptr;
+  node.target_.text = node.name_;
+  node.targetLength_ = node.nameLength_;
+  return node;
+}
+
+Node& GraphBuilder::outputOf(ArgumentKind kind, std::span<Node* const> results) {
+  Node& node = graph_.allocateNode(NodeOp::Output);
+  const std::string_view name = graph_.text_->store("output");
+  const uint32_t hash = NameTable::hashOf(name);
+  const auto hasName = [&](const Node& other) { return other.nameHash_ == hash && other.name() == name; };
+  const auto nodes = std::as_const(graph_).nodes();
+  if (std::any_of(nodes.begin(), nodes.end(), hasName)) {
+    graph_.giveUniqueName(node, name);
+  } else {
+    graph_.setStoredName(node, name, hash);  // spares making the table of names
+  }
+  node.target_.text = name.data();
+  node.targetLength_ = static_cast<uint32_t>(name.size());
+  graph_.linkBetween(node, *graph_.root_->prev_, *graph_.root_);
+  Argument* const items = writer_.allocate(results.size());
+  for (size_t i = 0; i < results.size(); ++i) items[i] = ArgumentWriter::makeNode(*results[i]);
+  Argument* const list = writer_.allocate(1);
+  *list = ArgumentWriter::makeItems(kind, items, results.size());
+  finish(node, list, 1, 0);
+  return node;
+}
+
+void GraphBuilder::setOrder(std::span<Node* const> order) {
+  Node* last = graph_.root_;
+  for (Node* node : order) {
+    last->next_ = node;
+    node->prev_ = last;
+    last = node;
+  }
+  last->next_ = graph_.root_;
+  graph_.root_->prev_ = last;
+  graph_.relabelAll();
+
+  for (Node* node : order) {
+    node->firstUser_ = node->lastUser_ = Node::kNoEdge;
+    for (uint32_t i = node->firstInput_; i < node->firstInput_ + node->numInputs_; ++i) {
+      Edge& edge = graph_.edges_[i];
+      Node& used = graph_.nodeById(edge.used);
+      edge.prev = used.lastUser_;
+      edge.next = Node::kNoEdge;
+      (edge.prev == Node::kNoEdge ? used.firstUser_ : graph_.edges_[edge.prev].next) = i;
+      used.lastUser_ = i;
+    }
+  }
+}
+
+void GraphBuilder::erase(Node& node) {
+  graph_.bury(node);
+}
+
+void GraphBuilder::forgetErasedNames() {
+  graph_.names_.reset();
+  graph_.namesReady_.store(false, std::memory_order_release);
+}
+
+}  // namespace edgefx::detail
