@@ -105,106 +105,89 @@ class EdgeRecordReader {
 
   EdgeRecord::Module module(JsonValue value) {
     EdgeRecord::Module read;
-    const uint32_t seen = json_.members(
-        value, kRecordModule,
-        [&](size_t i, JsonValue member) {
-          if (i == 0) {
-            read.path = json_.string(member, "path");
-          } else if (i == 1) {
-            for (JsonValue item : json_.array(member, "delegates")) read.delegates.push_back(delegate(item));
-          } else {
-            for (JsonValue item : json_.array(member, "get_attrs")) read.getAttrs.push_back(getAttr(item));
-          }
-        },
-        kIgnore);
-    json_.require(kRecordModule, seen, kRecordModuleMembers.size());
+    readAll(value, kRecordModule, [&](size_t i, JsonValue member) {
+      if (i == 0) {
+        read.path = json_.string(member, "path");
+      } else if (i == 1) {
+        for (JsonValue item : json_.array(member, "delegates")) read.delegates.push_back(delegate(item));
+      } else {
+        for (JsonValue item : json_.array(member, "get_attrs")) read.getAttrs.push_back(getAttr(item));
+      }
+    });
     return read;
+  }
+
+  // Calls read(position, member) for each member, all of which must be there; others are passed over.
+  template <typename Read>
+  void readAll(JsonValue value, const JsonStruct& what, Read&& read) {
+    const uint32_t seen = json_.members(value, what, read, kIgnore);
+    json_.require(what, seen, what.members.size());
   }
 
   std::pair<std::string, uint64_t> delegate(JsonValue value) {
     std::pair<std::string, uint64_t> read;
-    const uint32_t seen = json_.members(
-        value, kDelegate,
-        [&](size_t i, JsonValue member) {
-          if (i == 0) {
-            read.first = json_.string(member, "name");
-          } else {
-            read.second = count(member, "number");
-          }
-        },
-        kIgnore);
-    json_.require(kDelegate, seen, kDelegateMembers.size());
+    readAll(value, kDelegate, [&](size_t i, JsonValue member) {
+      if (i == 0) {
+        read.first = json_.string(member, "name");
+      } else {
+        read.second = count(member, "number");
+      }
+    });
     return read;
   }
 
   EdgeRecord::GetAttr getAttr(JsonValue value) {
     EdgeRecord::GetAttr read;
-    const uint32_t seen = json_.members(
-        value, kGetAttr,
-        [&](size_t i, JsonValue member) {
-          if (i == 0) {
-            read.name = json_.string(member, "name");
-          } else if (i == 1) {
-            read.target = json_.string(member, "target");
-          } else if (i == 2) {
-            read.metadata = metadata(member);
-          } else {
-            for (JsonValue item : json_.array(member, "calls")) read.calls.push_back(call(item));
-          }
-        },
-        kIgnore);
-    json_.require(kGetAttr, seen, kGetAttrMembers.size());
+    readAll(value, kGetAttr, [&](size_t i, JsonValue member) {
+      if (i == 0) {
+        read.name = json_.string(member, "name");
+      } else if (i == 1) {
+        read.target = json_.string(member, "target");
+      } else if (i == 2) {
+        read.metadata = metadata(member);
+      } else {
+        for (JsonValue item : json_.array(member, "calls")) read.calls.push_back(call(item));
+      }
+    });
     return read;
   }
 
   EdgeRecord::Call call(JsonValue value) {
     EdgeRecord::Call read;
-    const uint32_t seen = json_.members(
-        value, kCall,
-        [&](size_t i, JsonValue member) {
-          if (i == 0) {
-            read.at = count(member, "at");
-          } else {
-            read.isList = json_.boolean(member, "is_list");
-          }
-        },
-        kIgnore);
-    json_.require(kCall, seen, kCallMembers.size());
+    readAll(value, kCall, [&](size_t i, JsonValue member) {
+      if (i == 0) {
+        read.at = count(member, "at");
+      } else {
+        read.isList = json_.boolean(member, "is_list");
+      }
+    });
     return read;
   }
 
   EdgeRecord::Order order(JsonValue value) {
     EdgeRecord::Order read;
-    const uint32_t seen = json_.members(
-        value, kOrder,
-        [&](size_t i, JsonValue member) {
-          if (i == 0) {
-            read.path = json_.string(member, "path");
-          } else {
-            for (JsonValue item : json_.array(member, "nodes"))
-              read.nodes.emplace_back(json_.string(item, "nodes item"));
-          }
-        },
-        kIgnore);
-    json_.require(kOrder, seen, kOrderMembers.size());
+    readAll(value, kOrder, [&](size_t i, JsonValue member) {
+      if (i == 0) {
+        read.path = json_.string(member, "path");
+      } else {
+        for (JsonValue item : json_.array(member, "nodes"))
+          read.nodes.emplace_back(json_.string(item, "nodes item"));
+      }
+    });
     return read;
   }
 
   EdgeRecord::NodeMetadata nodeMetadata(JsonValue value) {
     EdgeRecord::NodeMetadata read;
-    const uint32_t seen = json_.members(
-        value, kNodeMetadata,
-        [&](size_t i, JsonValue member) {
-          if (i == 0) {
-            read.path = json_.string(member, "path");
-          } else if (i == 1) {
-            read.node = json_.string(member, "node");
-          } else {
-            read.entries = metadata(member);
-          }
-        },
-        kIgnore);
-    json_.require(kNodeMetadata, seen, kNodeMetadataMembers.size());
+    readAll(value, kNodeMetadata, [&](size_t i, JsonValue member) {
+      if (i == 0) {
+        read.path = json_.string(member, "path");
+      } else if (i == 1) {
+        read.node = json_.string(member, "node");
+      } else {
+        read.entries = metadata(member);
+      }
+    });
     return read;
   }
 

@@ -7,6 +7,7 @@
 #include "serialization/edge_record.h"
 #include "serialization/exir_json.h"
 #include "serialization/json_writer.h"
+#include "serialization/lowered_record.h"
 #include "serialization/read_program.h"
 #include "serialization/torch_save_writer.h"
 #include "support/fail.h"
@@ -210,17 +211,7 @@ std::string exirLowered(const LoweredModule& module, size_t nesting) {
   json.string(module.backendId);
   json.key("processed_bytes");
   json.string(base64Of(module.processedBytes.text()));
-  json.key("compile_specs");
-  json.beginArray();
-  for (const CompileSpec& spec : module.compileSpecs) {
-    json.beginObject();
-    json.key("key");
-    json.string(spec.key);
-    json.key("value");
-    json.string(base64Of(spec.value));
-    json.endObject();
-  }
-  json.endArray();
+  writeCompileSpecs(json, module.compileSpecs);
   json.key("original_module");
   json.raw(exirJson(module.program, nesting));
   json.key("original_state_dict");

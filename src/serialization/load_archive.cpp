@@ -7,6 +7,7 @@
 #include "serialization/exir_json.h"
 #include "serialization/exir_lowered.h"
 #include "serialization/lowered_record.h"
+#include "serialization/naming_file.h"
 #include "serialization/program_records.h"
 #include "serialization/read_program.h"
 #include "serialization/read_weights.h"
@@ -322,14 +323,7 @@ class ArchiveLoader {
 };
 
 Archive load(const std::filesystem::path& path, std::string_view only, const LoadOptions& options) {
-  try {
-    return ArchiveLoader(path, options).load(only);
-  } catch (Error& error) {
-    Diagnostic known;
-    known.file = path.string();
-    error.fillIn(known);
-    throw;
-  }
+  return namingFile(path, [&] { return ArchiveLoader(path, options).load(only); });
 }
 
 }  // namespace

@@ -8,6 +8,21 @@
 #include <array>
 
 namespace edgefx::detail {
+
+void writeCompileSpecs(JsonWriter& json, const std::vector<CompileSpec>& specs) {
+  json.key("compile_specs");
+  json.beginArray();
+  for (const CompileSpec& spec : specs) {
+    json.beginObject();
+    json.key("key");
+    json.string(spec.key);
+    json.key("value");
+    json.string(base64Of(spec.value));
+    json.endObject();
+  }
+  json.endArray();
+}
+
 namespace {
 
 constexpr std::array<std::string_view, 4> kLoweredMembers = {"backend_id", "compile_specs",
@@ -23,17 +38,7 @@ std::string moduleJson(const LoweredModule& module, const std::vector<std::strin
   json.beginObject();
   json.key("backend_id");
   json.string(module.backendId);
-  json.key("compile_specs");
-  json.beginArray();
-  for (const CompileSpec& spec : module.compileSpecs) {
-    json.beginObject();
-    json.key("key");
-    json.string(spec.key);
-    json.key("value");
-    json.string(base64Of(spec.value));
-    json.endObject();
-  }
-  json.endArray();
+  writeCompileSpecs(json, module.compileSpecs);
   json.key("debug_handle_map");
   json.beginArray();
   for (const auto& [id, handles] : module.debugHandleMap) {

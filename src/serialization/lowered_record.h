@@ -3,6 +3,7 @@
 #include <edgefx/program/lowered_module.h>
 
 #include "serialization/json_reader.h"
+#include "serialization/json_writer.h"
 
 #include <functional>
 #include <map>
@@ -10,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 namespace edgefx::detail {
 
@@ -36,6 +38,9 @@ class LoweredWriter {
   Add add_;
   std::map<std::pair<const std::byte*, size_t>, std::string> data_;  // looked up only, never iterated
 };
+
+// Writes the member "compile_specs" of the object at hand: a list of objects, values in base64.
+void writeCompileSpecs(JsonWriter& json, const std::vector<CompileSpec>& specs);
 
 // Reads module.json into all but payload and program. `bytesOf` gives the bytes of a record by its name,
 // without the root folder; it throws if there is none. Throws ParseError.

@@ -111,7 +111,7 @@ Argument GraphReader::readGraphArgument(Scope& scope, JsonValue held) {
                            printable(name)));
   }
 
-  std::string path = scope.path.empty() ? std::string(name) : scope.path + "." + std::string(name);
+  std::string path = childPath(scope.path, name);
   auto child = std::make_unique<GraphModule>();
   read(*graph, *child, {}, path, scope.depth + 1);
   // A module that two calls use is stored with each of them.

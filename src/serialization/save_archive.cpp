@@ -5,6 +5,7 @@
 #include "serialization/collect_delegates.h"
 #include "serialization/edge_record.h"
 #include "serialization/lowered_record.h"
+#include "serialization/naming_file.h"
 #include "serialization/program_records.h"
 #include "serialization/write_program.h"
 #include "serialization/write_weights.h"
@@ -188,7 +189,7 @@ void namingModel(const SavedModel& model, Use&& use) {
 
 void save(std::span<const SavedModel> models, std::span<const Archive::Record> foreign,
           const std::filesystem::path& path, const SaveOptions& options) {
-  try {
+  namingFile(path, [&] {
     if (models.empty()) fail<UsageError>("the archive has no model");
     for (const SavedModel& model : models) {
       namingModel(model, [&] { checkModel(model, options.verify); });
@@ -200,12 +201,7 @@ void save(std::span<const SavedModel> models, std::span<const Archive::Record> f
     for (const SavedModel& model : models) writer.addModel(model);
     for (const Archive::Record& record : foreign) writer.addForeign(record);
     writer.finish();
-  } catch (Error& error) {
-    Diagnostic known;
-    known.file = path.string();
-    error.fillIn(known);
-    throw;
-  }
+  });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "serialization/collect_delegates.h"
 #include "serialization/exir_json.h"
+#include "serialization/naming_file.h"
 #include "serialization/torch_save_writer.h"
 #include "serialization/zip_writer.h"
 #include "support/fail.h"
@@ -39,18 +40,6 @@ void saveExirRecords(const ExportedProgram& program, std::span<const Archive::Re
     }
   }
   zip.finish();
-}
-
-template <typename Save>
-void namingFile(const std::filesystem::path& path, Save&& save) {
-  try {
-    save();
-  } catch (Error& error) {
-    Diagnostic known;
-    known.file = path.string();
-    error.fillIn(known);
-    throw;
-  }
 }
 
 }  // namespace

@@ -107,22 +107,21 @@ inline Names callsOf(const LoweredModule& lowered) {
   return callsOf(lowered.program.graph());
 }
 
-// "b_k: BUFFER k", "x: USER_INPUT" of a signature's inputs.
-inline Names inputsOf(const ExportedProgram& program) {
+// "b_k: BUFFER k", "x: USER_INPUT".
+template <typename Spec>
+Names specTexts(const std::vector<Spec>& specs) {
   Names names;
-  for (const InputSpec& spec : program.signature.inputs) {
+  for (const Spec& spec : specs) {
     std::string text = spec.arg.name + ": " + std::string(name(spec.kind));
     names.push_back(spec.target ? text + ' ' + *spec.target : text);
   }
   return names;
 }
+inline Names inputsOf(const ExportedProgram& program) {
+  return specTexts(program.signature.inputs);
+}
 inline Names outputsOf(const ExportedProgram& program) {
-  Names names;
-  for (const OutputSpec& spec : program.signature.outputs) {
-    std::string text = spec.arg.name + ": " + std::string(name(spec.kind));
-    names.push_back(spec.target ? text + ' ' + *spec.target : text);
-  }
-  return names;
+  return specTexts(program.signature.outputs);
 }
 
 inline Names keysOf(const TensorTable& table) {
