@@ -87,11 +87,12 @@ void fuseModules(PendingMethod& method) {
   };
   std::vector<Visit> pending{{&method.program.graphModule(), ""}};
   std::unordered_set<const GraphModule*> reached{pending.front().module};
+  const detail::FusingOrder order = detail::fusingOrder(method.result);
   while (!pending.empty()) {
     const Visit visit = std::move(pending.back());
     pending.pop_back();
     std::vector<FusedPartition> fused =
-        detail::fusePartitions(*visit.module, visit.path, method.program, method.result);
+        detail::fusePartitions(*visit.module, visit.path, method.program, method.result, order);
     if (!fused.empty()) method.modules.push_back(visit.module);
     for (FusedPartition& partition : fused)
       method.delegates.push_back({std::move(partition), ExportedProgram()});
@@ -100,8 +101,7 @@ void fuseModules(PendingMethod& method) {
       if (!node.isGetAttr()) continue;
       GraphModule* const child = visit.module->findChild(node.targetText());
       if (child == nullptr || !reached.insert(child).second) continue;
-      const std::string name(node.targetText());
-      pending.push_back({child, visit.path.empty() ? name : visit.path + "." + name});
+      pending.push_back({child, childPath(visit.path, node.targetText())});
     }
     std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(first), pending.end());
   }

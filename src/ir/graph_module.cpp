@@ -111,6 +111,20 @@ std::unique_ptr<GraphModule> GraphModule::removeChild(std::string_view name) {
   return module;
 }
 
+std::vector<std::unique_ptr<GraphModule>> GraphModule::takeChildren(const std::vector<std::string>& names) {
+  std::map<std::string_view, size_t> positions;
+  for (size_t i = 0; i < names.size(); ++i) positions.emplace(names[i], i);
+  std::vector<std::unique_ptr<GraphModule>> taken(names.size());
+  std::erase_if(children_, [&](Child& child) {
+    const auto found = positions.find(child.name);
+    if (found == positions.end()) return false;
+    byName_.erase(child.name);
+    taken[found->second] = std::move(child.module);
+    return true;
+  });
+  return taken;
+}
+
 size_t GraphModule::removeChildrenIf(const std::function<bool(const Child&)>& test) {
   // Asked before anything changes, for the test may throw.
   std::unordered_set<const GraphModule*> removed;
@@ -142,9 +156,7 @@ std::vector<Nested> listNamed(Module& top) {
       if (!node.isGetAttr() && node.op() != NodeOp::CallModule) continue;
       Module* child = at.module->findChild(node.targetText());
       if (child == nullptr || !reached.insert(child).second) continue;
-      std::string path =
-          at.path.empty() ? std::string(node.targetText()) : at.path + "." + std::string(node.targetText());
-      found.push_back({std::move(path), child, at.module});
+      found.push_back({childPath(at.path, node.targetText()), child, at.module});
     }
     listed.push_back(std::move(at));
     pending.insert(pending.end(), std::make_move_iterator(found.rbegin()),
@@ -154,6 +166,12 @@ std::vector<Nested> listNamed(Module& top) {
 }
 
 }  // namespace
+
+std::string childPath(std::string_view owner, std::string_view name) {
+  std::string path(owner);
+  if (!path.empty()) path += '.';
+  return path.append(name);
+}
 
 std::vector<NestedModule> namedModules(GraphModule& top) {
   return listNamed<NestedModule>(top);

@@ -12,14 +12,14 @@ namespace {
 // The graph after fusing: a vertex for each partition, and one for each node that stays.
 class FusedView {
  public:
-  explicit FusedView(const TaggedGraph& graph) : graph_(graph), numSpecs_(graph.members.size()) {}
+  explicit FusedView(const TaggedGraph& graph) : graph_(graph), numPartitions_(graph.members.size()) {}
 
-  size_t size() const { return numSpecs_ + graph_.owner->graph().idBound(); }
+  size_t size() const { return numPartitions_ + graph_.owner->graph().idBound(); }
   size_t vertexOf(const Node& node) const {
-    const uint32_t spec = graph_.spec(node);
-    return spec == TaggedGraph::kNone ? numSpecs_ + node.id() : spec;
+    const uint32_t partition = graph_.partition(node);
+    return partition == TaggedGraph::kNone ? numPartitions_ + node.id() : partition;
   }
-  bool isPartition(size_t vertex) const { return vertex < numSpecs_; }
+  bool isPartition(size_t vertex) const { return vertex < numPartitions_; }
 
   // Calls visit(from, to, vertex of `to`) for each edge that leaves the vertex of `node`.
   template <typename Visit>
@@ -43,7 +43,7 @@ class FusedView {
 
  private:
   const TaggedGraph& graph_;
-  size_t numSpecs_;
+  size_t numPartitions_;
 };
 
 // A partition that lies on a cycle, as its first node; null if there is no cycle.
@@ -138,7 +138,7 @@ std::string wayText(const TaggedGraph& graph, const PartitionResult& result, con
   for (size_t i = 0; i < way.size(); ++i) {
     out += fmt::format(" -> {}", way[i].to->name());
     if (i + 1 == way.size() || way[i + 1].from == way[i].to) continue;
-    out += fmt::format(" (in '{}', as is {})", result.specs()[graph.spec(*way[i].to)].first,
+    out += fmt::format(" (in '{}', as is {})", tagText(graph, result, graph.partition(*way[i].to)),
                        way[i + 1].from->name());
   }
   return out;
@@ -151,12 +151,12 @@ void checkConvex(const TaggedGraph& graph, const PartitionResult& result) {
   const Node* const start = findOnCycle(graph, view);
   if (start == nullptr) return;
   const std::vector<Step> way = findWayBack(view, *start);
-  const uint32_t spec = graph.spec(*start);
-  Diagnostic diagnostic = taggedPlace(graph, result, spec);
+  const uint32_t partition = graph.partition(*start);
+  Diagnostic diagnostic = taggedPlace(graph, result, partition);
   diagnostic.node = way.front().to->name();
   diagnostic.message =
       fmt::format("the nodes tagged '{}' cannot be fused: what they compute leaves them and comes back: {}",
-                  result.specs()[spec].first, wayText(graph, result, way));
+                  tagText(graph, result, partition), wayText(graph, result, way));
   throw LoweringError(std::move(diagnostic));
 }
 

@@ -97,8 +97,7 @@ void visitBranches(const GraphModule& top, const std::function<void(const ConstN
     for (const Node* node : branchesToEnter(*at.module, enters)) {
       const GraphModule* branch = at.module->findChild(node->targetText());
       if (!reached.insert(branch).second) continue;
-      const std::string name(node->targetText());
-      found.push_back({at.path.empty() ? name : at.path + "." + name, branch, at.module});
+      found.push_back({childPath(at.path, node->targetText()), branch, at.module});
     }
     pending.insert(pending.end(), std::make_move_iterator(found.rbegin()),
                    std::make_move_iterator(found.rend()));

@@ -133,9 +133,8 @@ void StateSplitter::addOutputs(FusedPartition& partition, ExportedProgram& deleg
     for (size_t position : found == results_.end() ? kNowhere : found->second) {
       const OutputSpec* const spec =
           position < program_.signature.outputs.size() ? &program_.signature.outputs[position] : nullptr;
-      const bool writesOwnState = spec != nullptr && isMutation(spec->kind) &&
-                                  spec->kind != OutputKind::UserInputMutation && spec->target &&
-                                  ownState.contains(*spec->target);
+      const bool writesOwnState =
+          spec != nullptr && writesState(spec->kind) && spec->target && ownState.contains(*spec->target);
       if (!writesOwnState) {
         isValue = true;
         continue;

@@ -2,6 +2,7 @@
 
 #include <edgefx/support/error.h>
 
+#include "partition/memory_use.h"
 #include "partition/tagged_graph.h"
 
 #include <fmt/format.h>
@@ -26,8 +27,7 @@ struct ConstantCopies {
 std::set<std::string_view> writtenTargets(const GraphSignature& signature) {
   std::set<std::string_view> targets;
   for (const OutputSpec& spec : signature.outputs) {
-    if (isMutation(spec.kind) && spec.kind != OutputKind::UserInputMutation && spec.target)
-      targets.insert(*spec.target);
+    if (writesState(spec.kind) && spec.target) targets.insert(*spec.target);
   }
   return targets;
 }
@@ -97,11 +97,12 @@ void duplicateConstants(ExportedProgram& program, PartitionResult& result) {
     const InputSpec* const input = index.findInput(node->name());
     if (spec == specOfTag.end() || input == nullptr || !input->target || written.contains(*input->target))
       continue;
-    if (hasForeignUser(*node, result.tags)) candidates[spec->second].push_back(node);
+    if (!hasForeignUser(*node, result.tags) || memoryUse(*node).isWritten) continue;
+    candidates[spec->second].push_back(node);
   }
 
   std::unordered_map<std::string_view, ConstantCopies> copies;  // by the name of the placeholder
-  for (size_t spec : fusingOrder(result)) {
+  for (size_t spec : fusingOrder(result).specs) {
     for (Node* node : candidates[spec]) {
       if (result.tags.isNoCopy(*node)) refuseCopy(*node, result, spec);
       copies.emplace(node->name(), duplicate(*node, result.tags));

@@ -5,6 +5,8 @@
 #include "partition/tagged_graph.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -32,46 +34,45 @@ class Fuser {
   }
 
   std::vector<FusedPartition> run() {
-    const auto isUsed = [](const std::vector<Node*>& members) { return !members.empty(); };
-    const auto used = static_cast<size_t>(std::ranges::count_if(tagged_.members, isUsed));
-    const bool exact = used * graph_.size() <= kExactWork;
+    const size_t count = tagged_.members.size();
+    const bool exact = count * graph_.size() <= kExactWork;
     std::vector<FusedPartition> fused;
-    fused.reserve(used);
+    fused.reserve(count);
     graphBuilder().forgetErasedNames();
-    for (size_t spec : fusingOrder(result_)) {
-      if (tagged_.members[spec].empty()) continue;
-      fused.push_back(cut(spec, tagged_.members[spec]));
-      if (exact || fused.size() == used) {
+    for (uint32_t partition = 0; partition < count; ++partition) {
+      fused.push_back(cut(partition, tagged_.members[partition]));
+      if (exact || fused.size() == count) {
         sortLikeFx(graph_);
         graphBuilder().forgetErasedNames();
       }
     }
+    moveBranches();
     return fused;
   }
 
  private:
   GraphBuilder graphBuilder() { return GraphBuilder(graph_); }
 
-  FusedPartition cut(size_t spec, std::vector<Node*>& nodes) {
+  FusedPartition cut(uint32_t number, std::vector<Node*>& nodes) {
     std::sort(nodes.begin(), nodes.end(), [](const Node* a, const Node* b) { return a->isBefore(*b); });
     FusedPartition partition;
-    partition.spec = spec;
+    partition.spec = tagged_.specs[number];
     partition.owner = &owner_;
     partition.ownerPath = tagged_.path;
-    const std::vector<Node*> inputs = inputsOf(spec, nodes);
-    const std::vector<Node*> outputs = outputsOf(spec, nodes);
+    const std::vector<Node*> inputs = inputsOf(number, nodes);
+    const std::vector<Node*> outputs = outputsOf(number, nodes);
     copyOut(partition, inputs, nodes);
-    placeCall(partition, inputs, outputs, *nodes.back());
+    placeCall(partition, number, inputs, outputs, *nodes.back());
     for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) graphBuilder().erase(**node);
     return partition;
   }
 
   // In the order of first use; in that of the graph if all are placeholders.
-  std::vector<Node*> inputsOf(size_t spec, const std::vector<Node*>& nodes) {
+  std::vector<Node*> inputsOf(uint32_t number, const std::vector<Node*>& nodes) {
     std::vector<Node*> inputs;
     for (Node* node : nodes) {
       for (Node& input : node->inputs()) {
-        if (tagged_.spec(input) == spec || inner_[input.id()] == &input) continue;
+        if (tagged_.partition(input) == number || inner_[input.id()] == &input) continue;
         inner_[input.id()] = &input;  // seen; copyOut replaces it
         inputs.push_back(&input);
       }
@@ -82,11 +83,11 @@ class Fuser {
     return inputs;
   }
 
-  std::vector<Node*> outputsOf(size_t spec, const std::vector<Node*>& nodes) const {
+  std::vector<Node*> outputsOf(uint32_t number, const std::vector<Node*>& nodes) const {
     std::vector<Node*> outputs;
     for (Node* node : nodes) {
       for (const Node& user : std::as_const(*node).users()) {
-        if (tagged_.spec(user) == spec) continue;
+        if (tagged_.partition(user) == number) continue;
         outputs.push_back(node);
         break;
       }
@@ -110,11 +111,12 @@ class Fuser {
     for (Node* input : inputs) inner_[input->id()] = &builder.placeholderFor(*input);
     copyPlaceholders(
         [](InputKind kind) { return kind != InputKind::Parameter && kind != InputKind::Buffer; });
+    std::map<std::string, std::string> branches;
     for (Node* node : nodes) {
       if (node->isPlaceholder()) continue;
       Node& copy = builder.copy(*node, inner_);
       inner_[node->id()] = &copy;
-      if (node->isGetAttr()) moveBranch(*partition.module, copy);
+      if (node->isGetAttr()) takeBranch(*partition.module, copy, branches);
     }
   }
 
@@ -123,19 +125,36 @@ class Fuser {
     return spec == nullptr ? InputKind::UserInput : spec->kind;
   }
 
-  void moveBranch(GraphModule& to, Node& getAttr) {
+  // The last of the get_attr nodes that name a branch takes it along, once all partitions are cut; the others
+  // take copies.
+  void takeBranch(GraphModule& to, Node& getAttr, std::map<std::string, std::string>& pathOfName) {
     const std::string path(getAttr.targetText());
-    const bool isLast = --timesNamed_[path] == 0;
-    const bool isDirect = path.find('.') == std::string::npos;
     std::string name = path;
     std::replace(name.begin(), name.end(), '.', '_');
-    if (to.findChild(name) == nullptr) {
-      to.addChild(name, isLast && isDirect ? owner_.removeChild(path) : owner_.findChild(path)->clone());
-    }
+    const bool isDirect = name == path;
+    const auto isTaken = [&] {
+      const auto found = pathOfName.find(name);
+      return found != pathOfName.end() ? found->second != path
+                                       : !isDirect && owner_.findChild(name) != nullptr;
+    };
+    while (isTaken()) name += '_';
+    const bool isLast = --timesNamed_[path] == 0 && isDirect;
+    const bool isNew = pathOfName.emplace(name, path).second;
+    if (isLast) moves_.push_back({isNew ? &to : nullptr, name});
+    if (isNew && !isLast) to.addChild(name, owner_.findChild(path)->clone());
     if (!isDirect) getAttr.setTargetText(name);
   }
 
-  void placeCall(FusedPartition& partition, const std::vector<Node*>& inputs,
+  void moveBranches() {
+    std::vector<std::string> names;
+    for (const Move& move : moves_) names.push_back(move.name);
+    std::vector<std::unique_ptr<GraphModule>> branches = owner_.takeChildren(names);
+    for (size_t i = 0; i < moves_.size(); ++i) {
+      if (moves_[i].to != nullptr) moves_[i].to->addChild(names[i], std::move(branches[i]));
+    }
+  }
+
+  void placeCall(FusedPartition& partition, uint32_t number, const std::vector<Node*>& inputs,
                  const std::vector<Node*>& outputs, Node& last) {
     InsertionGuard guard(graph_, after(outputs.empty() ? last : *outputs.back()));
     const std::string name = "fused_" + result_.specs()[partition.spec].first;
@@ -157,7 +176,7 @@ class Fuser {
         });
       }
       outputs[i]->replaceAllUsesWith(getitem,
-                                     [&](const Node& user) { return tagged_.spec(user) != partition.spec; });
+                                     [&](const Node& user) { return tagged_.partition(user) != number; });
       partition.outputs.push_back({inner_[outputs[i]->id()], &getitem});
       behind = &getitem;
     }
@@ -165,9 +184,14 @@ class Fuser {
 
   // Nodes made here belong to no partition.
   void note(const Node& node) {
-    tagged_.specOf[node] = TaggedGraph::kNone;
+    tagged_.partitionOf[node] = TaggedGraph::kNone;
     if (node.id() >= inner_.size()) inner_.resize(node.id() + 1, nullptr);
   }
+
+  struct Move {
+    GraphModule* to;  // null if a copy went there already
+    std::string name;
+  };
 
   TaggedGraph& tagged_;
   GraphModule& owner_;
@@ -176,13 +200,15 @@ class Fuser {
   std::optional<SignatureIndex> index_;
   std::vector<Node*> inner_;  // by id: the copy in the partition at hand
   std::unordered_map<std::string_view, size_t> timesNamed_;
+  std::vector<Move> moves_;
 };
 
 }  // namespace
 
 std::vector<FusedPartition> fusePartitions(GraphModule& owner, const std::string& path,
-                                           const ExportedProgram& program, PartitionResult& result) {
-  TaggedGraph tagged = readTags(owner, path, program, result);
+                                           const ExportedProgram& program, const PartitionResult& result,
+                                           const FusingOrder& order) {
+  TaggedGraph tagged = readTags(owner, path, program, result, order);
   checkConvex(tagged, result);
   return Fuser(tagged, program, result).run();
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <edgefx/partition/partitioner.h>
+#include "partition/tagged_graph.h"
 
 #include <memory>
 #include <string>
@@ -27,12 +27,13 @@ struct FusedPartition {
   std::vector<Output> outputs;
 };
 
-// Cuts the tagged partitions out of the graph of `owner`, in the order of fusingOrder. Branches that a
+// Cuts the tagged partitions out of the graph of `owner`, in the order given. Branches that a
 // partition's get_attr nodes name move along, or are copied if other nodes name them too. `path` is that of
 // `owner`; `program` is the one it belongs to, for the kinds of its placeholders. Throws LoweringError naming
 // tag, backend and node, before anything has changed, if the tags are not right. O(nodes), but for small
 // graphs: see kExactWork in fuse.cpp.
 std::vector<FusedPartition> fusePartitions(GraphModule& owner, const std::string& path,
-                                           const ExportedProgram& program, PartitionResult& result);
+                                           const ExportedProgram& program, const PartitionResult& result,
+                                           const FusingOrder& order);
 
 }  // namespace edgefx::detail

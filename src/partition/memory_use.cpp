@@ -24,7 +24,10 @@ CallUse callUse(const Node& call, const Node& used) {
   CallUse use;
   if (getitemIndex(call)) return {false, true};  // of one of several views
   const OperatorInfo* info = call.target().isOperator() ? findOperator(call.target()) : nullptr;
-  if (info == nullptr) return use;
+  const auto keepsHold = [](const OperatorArgument& argument) {
+    return argument.isWritten || argument.isAlias;
+  };
+  if (info == nullptr || std::ranges::none_of(info->arguments, keepsHold)) return use;
   auto look = [&](const Argument& argument, const OperatorArgument* declared) {
     if (declared == nullptr || !holds(argument, used)) return;
     use.isWritten = use.isWritten || declared->isWritten;

@@ -1,5 +1,6 @@
 #include <edgefx/ir/node_queries.h>
 
+#include "partition/memory_use.h"
 #include "partition/tagged_graph.h"
 
 #include <fmt/format.h>
@@ -18,57 +19,68 @@ namespace {
 
 class TagReader {
  public:
-  TagReader(TaggedGraph& graph, const ExportedProgram& program, const PartitionResult& result)
-      : graph_(graph), program_(program), result_(result), isTop_(graph.path.empty()) {
+  TagReader(TaggedGraph& graph, const ExportedProgram& program, const PartitionResult& result,
+            const FusingOrder& order)
+      : graph_(graph), program_(program), result_(result), order_(order), isTop_(graph.path.empty()) {
     if (isTop_) index_.emplace(program.signature);
   }
 
   void run() {
-    readSpecs();
+    numberPartitions();
     for (Node& node : graph_.owner->graph().nodes()) {
       if (node.isGetAttr()) separateBranch(node);
     }
     for (const Node& node : graph_.owner->graph().nodes()) {
-      if (graph_.spec(node) != TaggedGraph::kNone) checkNode(node);
+      if (graph_.partition(node) != TaggedGraph::kNone) checkNode(node);
     }
     for (Node& node : graph_.owner->graph().nodes()) {
-      if (graph_.spec(node) != TaggedGraph::kNone) graph_.members[graph_.spec(node)].push_back(&node);
+      if (graph_.partition(node) != TaggedGraph::kNone)
+        graph_.members[graph_.partition(node)].push_back(&node);
     }
-    if (isTop_) checkMutations();
+    if (!isTop_) return;
+    checkMutations();
+    checkWritesInPlace();
   }
 
  private:
   template <typename... Args>
   [[noreturn]] void refuse(const Node& node, fmt::format_string<Args...> format, Args&&... args) const {
-    Diagnostic diagnostic = taggedPlace(graph_, result_, graph_.spec(node));
+    Diagnostic diagnostic = taggedPlace(graph_, result_, graph_.partition(node));
     diagnostic.node = node.name();
     diagnostic.nodeText = node.text();
     diagnostic.message = fmt::format(format, std::forward<Args>(args)...);
     throw LoweringError(std::move(diagnostic));
   }
-  std::string_view tag(const Node& node) const {
-    return graph_.spec(node) == TaggedGraph::kNone
-               ? "no tag"
-               : std::string_view(result_.specs()[graph_.spec(node)].first);
+  std::string_view tag(const Node& node) const { return tagText(graph_, result_, graph_.partition(node)); }
+  // As a clause.
+  std::string tagged(const Node& node) const {
+    return graph_.partition(node) == TaggedGraph::kNone ? "no tag" : fmt::format("tag '{}'", tag(node));
   }
 
-  void readSpecs() {
-    std::map<std::string_view, uint32_t> specs;
-    for (size_t i = 0; i < result_.specs().size(); ++i) {
-      specs.emplace(result_.specs()[i].first, static_cast<uint32_t>(i));
-    }
-    std::vector<uint32_t> specOfTag;
-    for (const std::string& text : result_.tags.all()) {
-      auto found = specs.find(text);
-      specOfTag.push_back(found == specs.end() ? TaggedGraph::kNone : found->second);
-    }
+  // Nodes come with the tag of the node before more often than not, which spares most of the searching.
+  void numberPartitions() {
     Graph& graph = graph_.owner->graph();
-    graph_.members.resize(result_.specs().size());
-    graph_.specOf = NodeMap<uint32_t>(graph, TaggedGraph::kNone);
+    graph_.partitionOf = NodeMap<uint32_t>(graph, TaggedGraph::kNone);
+    std::vector<uint32_t> ranks;
     for (const Node& node : graph.nodes()) {
-      if (const std::optional<uint32_t> tag = result_.tags.indexOf(node))
-        graph_.specOf[node] = specOfTag[*tag];
+      const uint32_t rank = rankOf(node);
+      if (rank != FusingOrder::kNone && (ranks.empty() || ranks.back() != rank)) ranks.push_back(rank);
     }
+    std::ranges::sort(ranks);
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    for (uint32_t rank : ranks) graph_.specs.push_back(order_.specs[rank]);
+    graph_.members.resize(ranks.size());
+    size_t at = 0;
+    for (const Node& node : graph.nodes()) {
+      const uint32_t rank = rankOf(node);
+      if (rank == FusingOrder::kNone) continue;
+      if (ranks[at] != rank) at = static_cast<size_t>(std::ranges::lower_bound(ranks, rank) - ranks.begin());
+      graph_.partitionOf[node] = static_cast<uint32_t>(at);
+    }
+  }
+  uint32_t rankOf(const Node& node) const {
+    const std::optional<uint32_t> tag = result_.tags.indexOf(node);
+    return tag ? order_.rankOfTag[*tag] : FusingOrder::kNone;
   }
 
   bool namesBranch(const Node& node) const {
@@ -79,24 +91,24 @@ class TagReader {
   // get a node of their own, and a tag that no user has means nothing.
   void separateBranch(Node& node) {
     if (!namesBranch(node)) return;
-    const uint32_t own = graph_.spec(node);
+    const uint32_t own = graph_.partition(node);
     if (own == TaggedGraph::kNone) return;  // checkInputs names those that a tagged user lacks
     bool isShared = false, isUsedHere = false;
     for (const Node& user : std::as_const(node).users()) {
-      (graph_.spec(user) == own ? isUsedHere : isShared) = true;
+      (graph_.partition(user) == own ? isUsedHere : isShared) = true;
     }
-    if (!isUsedHere) graph_.specOf[node] = TaggedGraph::kNone;
+    if (!isUsedHere) graph_.partitionOf[node] = TaggedGraph::kNone;
     if (!isUsedHere || !isShared) return;
-    std::map<uint32_t, Node*> copies;  // by spec
+    std::map<uint32_t, Node*> copies;  // by partition
     for (Node* user : node.usersSnapshot()) {
-      const uint32_t spec = graph_.spec(*user);
-      if (spec == own) continue;
-      Node*& copy = copies[spec];
+      const uint32_t other = graph_.partition(*user);
+      if (other == own) continue;
+      Node*& copy = copies[other];
       if (copy == nullptr) {
         InsertionGuard guard(node.graph(), after(node));
         copy = &node.graph().getAttr(node.targetText(), node.name());
         copy->setMeta(node.metaRef());
-        graph_.specOf[*copy] = spec;
+        graph_.partitionOf[*copy] = other;
       }
       user->replaceInput(node, *copy);
     }
@@ -129,23 +141,19 @@ class TagReader {
 
   void checkPlaceholder(const Node& node) const {
     const InputSpec* spec = isTop_ ? index_->findInput(node.name()) : nullptr;
-    const bool isConstant =
-        spec != nullptr && (spec->kind == InputKind::Parameter || spec->kind == InputKind::Buffer ||
-                            spec->kind == InputKind::ConstantTensor);
-    if (isConstant) return;
+    if (spec != nullptr && isStoredTensor(spec->kind)) return;
     refuse(node,
            "expected tags on parameters, buffers and constants among the placeholders, found tag '{}' on {}",
            tag(node), isTop_ ? "an input of the program" : "an operand of a branch");
   }
 
   void checkInputs(const Node& node) const {
-    const uint32_t own = graph_.spec(node);
+    const uint32_t own = graph_.partition(node);
     for (const Node& input : node.inputs()) {
-      if (graph_.spec(input) == own) continue;
+      if (graph_.partition(input) == own) continue;
       if (namesBranch(input)) {
         refuse(node, "branch '{}' of '{}' is outside of the partition '{}': its get_attr node '%{}' has {}",
-               input.targetText(), node.target().name(), tag(node), input.name(),
-               graph_.spec(input) == TaggedGraph::kNone ? "no tag" : fmt::format("tag '{}'", tag(input)));
+               input.targetText(), node.target().name(), tag(node), input.name(), tagged(input));
       }
       if (input.value() != nullptr && input.value()->sequence() != nullptr) {
         refuse(node,
@@ -159,7 +167,7 @@ class TagReader {
   void checkUsers(const Node& node) const {
     if (node.value() == nullptr || node.value()->sequence() == nullptr) return;
     for (const Node& user : node.users()) {
-      if (graph_.spec(user) == graph_.spec(node)) continue;
+      if (graph_.partition(user) == graph_.partition(node)) continue;
       refuse(node, "'%{}' has several results, and partition '{}' lacks '%{}', which takes {}", node.name(),
              tag(node), user.name(), getitemIndex(user) ? "one of them" : "them all");
     }
@@ -173,28 +181,44 @@ class TagReader {
     const size_t count = std::min(results.size(), program_.signature.outputs.size());
     for (size_t i = 0; i < count; ++i) {
       const OutputSpec& spec = program_.signature.outputs[i];
-      if (!isMutation(spec.kind) || spec.kind == OutputKind::UserInputMutation || !spec.target) continue;
+      if (!writesState(spec.kind) || !spec.target) continue;
       const InputKind kind =
           spec.kind == OutputKind::BufferMutation ? InputKind::Buffer : InputKind::Parameter;
       const InputSpec* const state = index_->findTarget(kind, *spec.target);
       const Node* const placeholder =
           state == nullptr ? nullptr : std::as_const(*graph_.owner).graph().find(state->arg.name);
       const Node* const writer = results[i].findNode();
-      if (placeholder == nullptr || writer == nullptr || graph_.spec(*placeholder) == TaggedGraph::kNone)
+      if (placeholder == nullptr || writer == nullptr || graph_.partition(*placeholder) == TaggedGraph::kNone)
         continue;
-      if (writer != placeholder && graph_.spec(*writer) != graph_.spec(*placeholder)) {
+      if (writer != placeholder && graph_.partition(*writer) != graph_.partition(*placeholder)) {
         refuse(*placeholder,
                "'{}' is tagged '{}', but '%{}', which writes it, has {}: state moves with its writer",
-               *spec.target, tag(*placeholder), writer->name(),
-               graph_.spec(*writer) == TaggedGraph::kNone ? "no tag" : fmt::format("tag '{}'", tag(*writer)));
+               *spec.target, tag(*placeholder), writer->name(), tagged(*writer));
       }
       for (const Node& reader : placeholder->users()) {
-        if (graph_.spec(reader) == graph_.spec(*placeholder)) continue;
+        if (graph_.partition(reader) == graph_.partition(*placeholder)) continue;
         refuse(*placeholder,
                "'{}' is written by '%{}' in partition '{}', but '%{}', which reads it, has {}: state that "
                "is written cannot be in two places",
-               *spec.target, writer->name(), tag(*placeholder), reader.name(),
-               graph_.spec(reader) == TaggedGraph::kNone ? "no tag" : fmt::format("tag '{}'", tag(reader)));
+               *spec.target, writer->name(), tag(*placeholder), reader.name(), tagged(reader));
+      }
+    }
+  }
+
+  // Programs that are not functional write state where it is, through views too.
+  void checkWritesInPlace() const {
+    for (const std::vector<Node*>& members : graph_.members) {
+      for (const Node* node : members) {
+        if (!node->isPlaceholder()) break;  // they come first
+        const MemoryUse use = memoryUse(*node);
+        if (!use.isWritten) continue;
+        for (const Node* user : use.users) {
+          if (graph_.partition(*user) == graph_.partition(*node)) continue;
+          refuse(*node,
+                 "partition '{}' would own what the program writes in place, but '%{}', which uses its "
+                 "memory, has {}",
+                 tag(*node), user->name(), tagged(*user));
+        }
       }
     }
   }
@@ -202,13 +226,14 @@ class TagReader {
   TaggedGraph& graph_;
   const ExportedProgram& program_;
   const PartitionResult& result_;
+  const FusingOrder& order_;
   const bool isTop_;
   std::optional<SignatureIndex> index_;  // of the top level graph only
 };
 
 }  // namespace
 
-std::vector<size_t> fusingOrder(const PartitionResult& result) {
+FusingOrder fusingOrder(const PartitionResult& result) {
   struct Key {
     std::string_view digits;  // without leading zeros
     std::string_view tag;
@@ -220,29 +245,41 @@ std::vector<size_t> fusingOrder(const PartitionResult& result) {
     while (first < tag.size() && tag[first] == '0') ++first;
     keys.push_back({std::string_view(tag).substr(first), tag});
   }
-  std::vector<size_t> order(keys.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::sort(order, [&](size_t a, size_t b) {
+  FusingOrder order;
+  order.specs.resize(keys.size());
+  std::iota(order.specs.begin(), order.specs.end(), size_t{0});
+  std::ranges::sort(order.specs, [&](size_t a, size_t b) {
     const Key &left = keys[a], &right = keys[b];
     return std::tuple(left.digits.size(), left.digits, left.tag) <
            std::tuple(right.digits.size(), right.digits, right.tag);
   });
+  std::map<std::string_view, uint32_t> ranks;
+  for (size_t i = 0; i < order.specs.size(); ++i)
+    ranks.emplace(keys[order.specs[i]].tag, static_cast<uint32_t>(i));
+  for (const std::string& tag : result.tags.all()) {
+    const auto found = ranks.find(tag);
+    order.rankOfTag.push_back(found == ranks.end() ? FusingOrder::kNone : found->second);
+  }
   return order;
 }
 
-Diagnostic taggedPlace(const TaggedGraph& graph, const PartitionResult& result, uint32_t spec) {
+std::string_view tagText(const TaggedGraph& graph, const PartitionResult& result, uint32_t partition) {
+  return result.specs()[graph.specs[partition]].first;
+}
+
+Diagnostic taggedPlace(const TaggedGraph& graph, const PartitionResult& result, uint32_t partition) {
   Diagnostic diagnostic;
   diagnostic.graph = graph.path;
-  if (spec != TaggedGraph::kNone) diagnostic.backend = result.specs()[spec].second.backendId;
+  diagnostic.backend = result.specs()[graph.specs[partition]].second.backendId;
   return diagnostic;
 }
 
 TaggedGraph readTags(GraphModule& owner, const std::string& path, const ExportedProgram& program,
-                     const PartitionResult& result) {
+                     const PartitionResult& result, const FusingOrder& order) {
   TaggedGraph graph;
   graph.owner = &owner;
   graph.path = path;
-  TagReader(graph, program, result).run();
+  TagReader(graph, program, result, order).run();
   return graph;
 }
 

@@ -14,10 +14,6 @@
 namespace edgefx {
 namespace {
 
-bool isStored(InputKind kind) {
-  return kind == InputKind::Parameter || kind == InputKind::Buffer || kind == InputKind::ConstantTensor;
-}
-
 // What the program writes, in place or as the signature says, by the stored tensor's name: one name may be
 // that of a buffer or of a parameter.
 class Mutations {
@@ -56,7 +52,7 @@ void forEachStored(const ExportedProgram& program, Visit&& visit) {
   const SignatureIndex index(program.signature);
   for (const Node* node : program.graph().placeholders()) {
     const InputSpec* spec = index.findInput(node->name());
-    if (spec != nullptr && isStored(spec->kind)) visit(*node, *spec);
+    if (spec != nullptr && isStoredTensor(spec->kind)) visit(*node, *spec);
   }
 }
 

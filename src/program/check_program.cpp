@@ -232,20 +232,16 @@ std::vector<Diagnostic> checkDelegates(const ExportedProgram& program) {
   while (!pending.empty()) {
     const Visit visit = std::move(pending.back());
     pending.pop_back();
-    auto below = [&visit](std::string_view name) {
-      return visit.path.empty() || name.empty() ? visit.path + std::string(name)
-                                                : fmt::format("{}.{}", visit.path, name);
-    };
     if (visit.program != &program) {
       for (Diagnostic& violation : checkProgram(*visit.program)) {
-        violation.graph = below(violation.graph);
+        violation.graph = violation.graph.empty() ? visit.path : childPath(visit.path, violation.graph);
         found.push_back(std::move(violation));
       }
     }
     for (const ConstNestedModule& nested : namedModules(visit.program->graphModule())) {
       for (const GraphModule::Delegate& delegate : nested.module->delegates()) {
-        const std::string name = nested.path.empty() ? delegate.name : nested.path + "." + delegate.name;
-        pending.push_back({&delegate.module->program, below(name)});
+        const std::string inner = childPath(nested.path, delegate.name);
+        pending.push_back({&delegate.module->program, childPath(visit.path, inner)});
       }
     }
   }

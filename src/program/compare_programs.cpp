@@ -121,8 +121,8 @@ std::optional<Diagnostic> compareModules(const GraphModule& before, const GraphM
       return difference(pair.path, "the module's metadata changed");
     for (size_t i = pair.before->children().size(); i-- > 0;) {
       const GraphModule::Child& child = pair.before->children()[i];
-      pending.push_back({child.module.get(), pair.after->children()[i].module.get(),
-                         pair.path.empty() ? child.name : pair.path + "." + child.name});
+      pending.push_back(
+          {child.module.get(), pair.after->children()[i].module.get(), childPath(pair.path, child.name)});
     }
   }
   return std::nullopt;

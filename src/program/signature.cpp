@@ -35,8 +35,15 @@ std::string_view name(OutputKind kind) {
 }
 
 bool isMutation(OutputKind kind) {
-  return kind == OutputKind::BufferMutation || kind == OutputKind::ParameterMutation ||
-         kind == OutputKind::UserInputMutation;
+  return writesState(kind) || kind == OutputKind::UserInputMutation;
+}
+
+bool writesState(OutputKind kind) {
+  return kind == OutputKind::BufferMutation || kind == OutputKind::ParameterMutation;
+}
+
+bool isStoredTensor(InputKind kind) {
+  return kind == InputKind::Parameter || kind == InputKind::Buffer || kind == InputKind::ConstantTensor;
 }
 
 InputSpec* GraphSignature::findInput(std::string_view nodeName) {

@@ -120,6 +120,24 @@ TEST(SharedBranches, OneBranchForBothArms) {
   EXPECT_EQ(delegateOf(lowered.graphModule()).program.graphModule().children().size(), 1u);
 }
 
+// Two get_attr nodes of one branch, both in the delegate: it takes the branch once, and none stays behind.
+TEST(SharedBranches, W15_OneBranchByTwoNames) {
+  ExportedProgram program = twoConds(true);
+  Graph& graph = program.graph();
+  Node& first = *graph.find("first");
+  InsertionGuard guard(graph, before(first));
+  Node& again = graph.getAttr("on_true", "on_true_again");
+  first.setArg(2, again);
+  const ExportedProgram lowered = lowerTagged(program, {{"on_true", "t"},
+                                                        {"on_true_again", "t"},
+                                                        {"first", "t"},
+                                                        {"first_result", "t"},
+                                                        {"second", "t"},
+                                                        {"second_result", "t"}});
+  EXPECT_TRUE(lowered.graphModule().children().empty());
+  EXPECT_EQ(delegateOf(lowered.graphModule()).program.graphModule().children().size(), 1u);
+}
+
 TEST(SharedBranches, W7_TagsInsideAreLoweredOnce) {
   const ExportedProgram lowered = lowerTagged(twoConds(), {}, "inner");
   EXPECT_TRUE(lowered.graphModule().delegates().empty());

@@ -108,6 +108,23 @@ TEST(ToBackendErrors, W3_WrittenStateThatIsReadElsewhere) {
       "'count' is tagged 't0', but '%add', which writes it, has no tag: state moves with its writer");
 }
 
+// In training programs the signature does not tell of writes.
+TEST(ToBackendErrors, W3_StateWrittenInPlaceInTwoPartitions) {
+  ProgramBuilder builder;
+  Node& state = builder.buffer("state", sampleTensor({4}));
+  Node& x = builder.userInput("x", tensorValue({4}));
+  builder.call("aten.add_.Tensor", {state, x}, tensorValue({4}), "write");
+  builder.userOutput(builder.call("aten.mul.Tensor", {state, x}, tensorValue({4}), "read"));
+  const ExportedProgram program = builder.finish();
+  const std::string text = errorText(program, tagging({{"b_state", "t0"}, {"write", "t0"}, {"read", "t1"}}));
+  EXPECT_CONTAINS(text,
+                  "node '%b_state': partition 't0' would own what the program writes in place, but '%read', "
+                  "which uses its memory, has tag 't1'");
+  const ExportedProgram whole = toBackend(
+      program, tagging({{"b_state", "t0"}, {"write", "t0"}, {"read", "t0"}}), textBackends({"npu"}));
+  EXPECT_TRUE(whole.stateDict().empty());
+}
+
 TEST(ToBackendErrors, AConstantThatMustNotBeCopied) {
   FunctionPartitioner partitioner([](const ExportedProgram& program) {
     PartitionResult result = tagging({{"p_w", "t0"}, {"mul", "t0"}}).partition(program);

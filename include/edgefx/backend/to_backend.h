@@ -17,7 +17,7 @@ inline constexpr std::string_view kWhyNotDelegated = "why_not_delegated";
 // the program with calls in their place. `program` is not changed, whatever happens. Throws LoweringError
 // naming partitioner, backend, method, tag and node: for tags that do not make convex partitions, tagged
 // placeholders that are no constants, tagged outputs, operators tagged without their getitems or branches,
-// unknown backends. O(nodes).
+// unknown backends; VerificationError if `program` does not hold together. O(nodes).
 ExportedProgram toBackend(const ExportedProgram& program, const Partitioner& partitioner,
                           const BackendRegistry& registry, std::string_view method = "forward");
 

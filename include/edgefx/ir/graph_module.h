@@ -52,6 +52,9 @@ class GraphModule {
   GraphModule& addChild(std::string_view name, std::unique_ptr<GraphModule> module);
   // Returns the removed child, or null. O(children).
   std::unique_ptr<GraphModule> removeChild(std::string_view name);
+  //   // Removes the direct children of those names, null where there is none. O((children + names) log
+  //   names).
+  std::vector<std::unique_ptr<GraphModule>> takeChildren(const std::vector<std::string>& names);
   // Removes the direct children that `test` accepts. Returns their number. O(children).
   size_t removeChildrenIf(const std::function<bool(const Child&)>& test);
 
@@ -77,6 +80,9 @@ class GraphModule {
   std::vector<Delegate> delegates_;
   std::map<std::string, size_t, std::less<>> delegatesByName_;  // positions
 };
+
+// Dotted path of what `owner`, which may be empty for the top, holds under `name`.
+std::string childPath(std::string_view owner, std::string_view name);
 
 struct NestedModule {
   std::string path;  // dotted, empty for the top

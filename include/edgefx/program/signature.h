@@ -31,6 +31,10 @@ std::string_view name(OutputKind kind);
 
 // Whether an output of this kind writes state or an input: such outputs come before the user outputs.
 bool isMutation(OutputKind kind);
+// Whether an output of this kind writes a buffer or a parameter, which its target names.
+bool writesState(OutputKind kind);
+// Whether an input of this kind is a stored tensor: a parameter, a buffer or a lifted constant.
+bool isStoredTensor(InputKind kind);
 
 enum class SpecArgKind : uint8_t { Tensor, SymInt, SymFloat, SymBool, Token, CustomObject, Constant };
 
