@@ -8,14 +8,14 @@
 namespace edgefx::tools {
 namespace {
 
-struct Options {
+struct ConvertOptions {
   std::string input;
   std::string output;
   bool edge = false;
   std::string format = "pt2";
 };
 
-ExitCode convert(const Options& options) {
+ExitCode convert(const ConvertOptions& options) {
   Archive archive = loadArchive(options.input);
   if (options.edge) {
     for (Archive::Model& model : archive.models) wrapAsEdge(model.program);
@@ -31,7 +31,7 @@ ExitCode convert(const Options& options) {
 }  // namespace
 
 void addConvertCommand(CLI::App& app, Command& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ConvertOptions>();
   CLI::App* command = app.add_subcommand(
       "convert", "Write a file anew, in the layout of torch 2.9 and later or that of ExecuTorch");
   command->add_option("IN", options->input, "The file to read, of torch 2.1 or later or of ExecuTorch")

@@ -16,7 +16,7 @@
 namespace edgefx::tools {
 namespace {
 
-struct Options {
+struct LowerOptions {
   std::string input;
   std::string output;
   std::string payloads;  // folder, empty for none
@@ -52,7 +52,7 @@ struct Steps {
   std::vector<const OpBackend*> opBackends;
 };
 
-Steps findSteps(const Options& options, const BackendRegistry& registry) {
+Steps findSteps(const LowerOptions& options, const BackendRegistry& registry) {
   Steps steps;
   for (const std::string& name : options.partitioners) {
     steps.partitioners.push_back(&registry.partitioner(name));
@@ -81,7 +81,7 @@ EdgeProgramManager lowerMethods(EdgeProgramManager manager, const std::vector<st
   }
 }
 
-ExitCode lower(const Options& options) {
+ExitCode lower(const LowerOptions& options) {
   BackendRegistry registry;
   for (const std::string& plugin : options.plugins) loadPlugin(plugin, registry);
   const Steps steps = findSteps(options, registry);
@@ -107,7 +107,7 @@ ExitCode lower(const Options& options) {
   return ExitCode::Ok;
 }
 
-void addOptions(CLI::App& command, Options& options) {
+void addOptions(CLI::App& command, LowerOptions& options) {
   command.add_option("IN", options.input, "The .pt2 file to read")->required()->type_name("");
   command.add_option("-o,--output", options.output, "The .pt2 file to write; may be the same")
       ->required()
@@ -133,7 +133,7 @@ void addOptions(CLI::App& command, Options& options) {
 }  // namespace
 
 void addLowerCommand(CLI::App& app, Command& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LowerOptions>();
   CLI::App* command =
       app.add_subcommand("lower", "Let partitioners and operator backends lower the models of a file");
   addOptions(*command, *options);

@@ -13,7 +13,7 @@
 namespace edgefx::tools {
 namespace {
 
-struct Options {
+struct PrintOptions {
   std::string file;
   std::string model;
   bool signature = false;
@@ -40,13 +40,13 @@ SignatureStyle signatureStyle(const ExportedProgram& program) {
   return isOld ? SignatureStyle::DataClass : SignatureStyle::Sections;
 }
 
-std::string printedText(const ExportedProgram& program, const Options& options) {
+std::string printedText(const ExportedProgram& program, const PrintOptions& options) {
   if (options.signature) return text(program.signature, signatureStyle(program));
   if (options.delegates) return delegatedText(program);
   return fxText(program.graphModule());
 }
 
-ExitCode print(const Options& options, std::string& out) {
+ExitCode print(const PrintOptions& options, std::string& out) {
   LoadOptions load;
   load.verify = false;  // a broken program is what one wants to look at
   ExportedProgram program = loadProgram(options.file, options.model, load);
@@ -59,7 +59,7 @@ ExitCode print(const Options& options, std::string& out) {
 }  // namespace
 
 void addPrintCommand(CLI::App& app, Command& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PrintOptions>();
   CLI::App* command =
       app.add_subcommand("print", "Print the graphs of a model, or its signature, as Python does");
   command->add_option("FILE", options->file, "The .pt2 file")->required()->type_name("");

@@ -10,13 +10,13 @@
 namespace edgefx::tools {
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::string file;
   bool isJson = false;
   std::optional<int64_t> maxUndelegated;
 };
 
-ExitCode report(const Options& options, std::string& out) {
+ExitCode report(const ReportOptions& options, std::string& out) {
   const Archive archive = loadArchive(options.file);
   DelegationReport report;
   for (const Archive::Model& model : archive.models) {
@@ -35,7 +35,7 @@ ExitCode report(const Options& options, std::string& out) {
 }  // namespace
 
 void addReportCommand(CLI::App& app, Command& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   CLI::App* command = app.add_subcommand(
       "report", "Tell which operators of a lowered file are delegated, and why others not");
   command->add_option("FILE", options->file, "The .pt2 file")->required()->type_name("");

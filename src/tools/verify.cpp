@@ -12,7 +12,7 @@
 namespace edgefx::tools {
 namespace {
 
-struct Options {
+struct VerifyOptions {
   std::string file;
   std::string model;
   bool edge = false;
@@ -27,7 +27,7 @@ std::string onOneLine(Diagnostic violation) {
   return line;
 }
 
-ExitCode verify(const Options& options, std::string& out) {
+ExitCode verify(const VerifyOptions& options, std::string& out) {
   LoadOptions load;
   load.verify = false;  // the first violations would end it
   load.checkWeights = true;
@@ -54,7 +54,7 @@ ExitCode verify(const Options& options, std::string& out) {
 }  // namespace
 
 void addVerifyCommand(CLI::App& app, Command& chosen) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VerifyOptions>();
   CLI::App* command = app.add_subcommand("verify", "Check the models of a file");
   command->add_option("FILE", options->file, "The .pt2 file")->required()->type_name("");
   command->add_option("--model", options->model, "Check only this model")->type_name("NAME");
