@@ -8,6 +8,8 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 // clang-format on
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -75,6 +77,18 @@ const OperatorInfo* findOperator(Target target) {
   if (!info) return nullptr;
   std::unique_lock lock(mutex);
   return known.try_emplace(key, std::make_unique<const OperatorInfo>(std::move(*info))).first->second.get();
+}
+
+bool writesUndeclared(const Node& call, size_t i) {
+  static constexpr std::string_view kNorms[] = {
+      "batch_norm",       "native_batch_norm", "_batch_norm_impl_index",
+      "cudnn_batch_norm", "miopen_batch_norm", "instance_norm"};
+  // All of them: input, weight, bias, running_mean, running_var, whether to train, ...
+  constexpr size_t kMean = 3, kVariance = 4, kTrains = 5;
+  if ((i != kMean && i != kVariance) || !call.isCall() || call.target().ns() != "aten") return false;
+  if (std::ranges::find(kNorms, call.target().op()) == std::end(kNorms)) return false;
+  const Argument* trains = call.findArg(kTrains);
+  return trains == nullptr || trains->kind() != ArgumentKind::Bool || trains->asBool();
 }
 
 }  // namespace edgefx

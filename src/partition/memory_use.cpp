@@ -23,6 +23,9 @@ struct CallUse {
 CallUse callUse(const Node& call, const Node& used) {
   CallUse use;
   if (getitemIndex(call)) return {false, true};  // of one of several views
+  for (size_t i = 0; i < call.args().size(); ++i) {
+    if (holds(call.args()[i], used) && writesUndeclared(call, i)) use.isWritten = true;
+  }
   const OperatorInfo* info = call.target().isOperator() ? findOperator(call.target()) : nullptr;
   const auto keepsHold = [](const OperatorArgument& argument) {
     return argument.isWritten || argument.isAlias;

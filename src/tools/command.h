@@ -1,5 +1,6 @@
 #pragma once
 
+#include <edgefx/run/verify_lowering.h>
 #include <edgefx/serialization/pt2.h>
 
 #include "tools/tool.h"
@@ -9,6 +10,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace edgefx::tools {
 
@@ -22,6 +24,8 @@ void addVerifyCommand(CLI::App& app, Command& chosen);
 void addConvertCommand(CLI::App& app, Command& chosen);
 void addLowerCommand(CLI::App& app, Command& chosen);
 void addReportCommand(CLI::App& app, Command& chosen);
+void addRunCommand(CLI::App& app, Command& chosen);
+void addCompareCommand(CLI::App& app, Command& chosen);
 
 // Ends the tool with that exit code, whatever its message was thrown as. Results so far are kept.
 struct CommandError : std::runtime_error {
@@ -32,6 +36,15 @@ struct CommandError : std::runtime_error {
 // What a model of the archive is called as a method: its name, but "forward" if it is the only one and has
 // the name that torch.export.save gives.
 std::string methodName(const Archive& archive, const Archive::Model& model);
+
+// --atol and --rtol.
+void addToleranceOptions(CLI::App& command, Tolerance& tolerance);
+
+// As the library's, but a program that cannot run, or fails while it does, ends the tool with ExitCode::Run.
+Interpreter makeInterpreter(const ExportedProgram& program, RunOptions options);
+std::vector<c10::IValue> runOnce(Interpreter& interpreter, const std::vector<c10::IValue>& inputs);
+VerifyReport verifyPrograms(const ExportedProgram& before, const ExportedProgram& after,
+                            const std::vector<c10::IValue>& inputs, const VerifyOptions& options);
 
 inline constexpr const char* kEdgeHelp =
     "Take the operators as edge operators; needed unless edgefx wrote the file";

@@ -5,6 +5,7 @@
 #include <edgefx/support/error.h>
 
 #include "tools/command.h"
+#include "tools/run_inputs.h"
 
 #include <algorithm>
 #include <exception>
@@ -25,6 +26,8 @@ struct LowerOptions {
   std::vector<std::string> plugins;
   std::vector<std::string> methods;
   bool edge = false;
+  bool check = false;
+  Tolerance tolerance;
 };
 
 // Whether to lower each model.
@@ -81,7 +84,21 @@ EdgeProgramManager lowerMethods(EdgeProgramManager manager, const std::vector<st
   }
 }
 
-ExitCode lower(const LowerOptions& options) {
+// Runs the lowered method beside the original; appends what differs.
+bool checkLowered(const std::string& method, const ExportedProgram& before, const ExportedProgram& after,
+                  const LowerOptions& options, const BackendRegistry& registry, std::string& out) {
+  VerifyOptions verify;
+  verify.tolerance = options.tolerance;
+  verify.delegateRunner = delegateRunner(registry);
+  std::string note;
+  const std::vector<c10::IValue> inputs = sampleInputs(before, 0, note);
+  const VerifyReport report = verifyPrograms(before, after, inputs, verify);
+  if (!report.agrees()) out += "method '" + method + "' computes something else\n";
+  out += report.text(true);
+  return report.agrees();
+}
+
+ExitCode lower(const LowerOptions& options, std::string& out) {
   BackendRegistry registry;
   for (const std::string& plugin : options.plugins) loadPlugin(plugin, registry);
   const Steps steps = findSteps(options, registry);
@@ -97,8 +114,16 @@ ExitCode lower(const LowerOptions& options) {
     methods.emplace_back(std::move(method), std::move(archive.models[i].program));
   }
 
-  const EdgeProgramManager lowered =
-      lowerMethods(EdgeProgramManager(std::move(methods)), wanted, steps, registry);
+  const EdgeProgramManager originals(std::move(methods));
+  const EdgeProgramManager lowered = lowerMethods(originals, wanted, steps, registry);
+  bool agrees = true;
+  for (const std::string& method : wanted) {
+    if (!options.check) break;
+    agrees = checkLowered(method, originals.exportedProgram(method), lowered.exportedProgram(method), options,
+                          registry, out) &&
+             agrees;
+  }
+  if (!agrees) return ExitCode::BadModel;
   for (Archive::Model& model : archive.models) {
     model.program = lowered.exportedProgram(methodName(archive, model)).clone();
   }
@@ -128,6 +153,11 @@ void addOptions(CLI::App& command, LowerOptions& options) {
                   "Write what backends made of each delegate to this folder, too")
       ->type_name("DIR");
   command.add_flag("--edge", options.edge, kEdgeHelp);
+  command.add_flag(
+      "--check", options.check,
+      "Run each lowered method beside the original, on its sample inputs or generated ones, and write "
+      "nothing if the results differ");
+  addToleranceOptions(command, options.tolerance);
 }
 
 }  // namespace
@@ -146,7 +176,7 @@ void addLowerCommand(CLI::App& app, Command& chosen) {
     if (options->partitioners.empty() && options->opBackends.empty()) {
       throw CLI::RequiredError("--partitioner or --op-backend");
     }
-    chosen = [options](std::string&) { return lower(*options); };
+    chosen = [options](std::string& out) { return lower(*options, out); };
   });
 }
 

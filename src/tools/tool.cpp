@@ -16,11 +16,13 @@ constexpr const char* kFooter = R"(Results go to stdout, messages to stderr.
 
 Exit codes:
   0  all is well
-  1  a model breaks a rule of its form, or leaves more undelegated than is allowed
+  1  a model breaks a rule of its form, leaves more undelegated than is allowed, or computes something else
+     than is expected
   2  wrong arguments, or no such model, method, partitioner or backend
   3  a file cannot be read, or a file or stdout cannot be written
   4  a partitioner or backend failed, or returned what does not hold together
   5  something unexpected, such as lack of memory
+  6  a model cannot run here, or failed while it ran
 
 Example:
   edgefx print model.pt2
@@ -57,7 +59,7 @@ ToolResult run(const Command& command) {
 }  // namespace
 
 ToolResult runTool(const std::vector<std::string>& arguments) {
-  CLI::App app("Reads, checks, converts and lowers programs of torch.export (.pt2 files).", "edgefx");
+  CLI::App app("Reads, checks, converts, lowers and runs programs of torch.export (.pt2 files).", "edgefx");
   app.set_version_flag("--version", "edgefx " + std::string(kVersion));
   app.require_subcommand(1);
   app.footer(kFooter);
@@ -68,6 +70,8 @@ ToolResult runTool(const std::vector<std::string>& arguments) {
   addConvertCommand(app, chosen);
   addLowerCommand(app, chosen);
   addReportCommand(app, chosen);
+  addRunCommand(app, chosen);
+  addCompareCommand(app, chosen);
 
   try {
     // CLI11 takes them from the back.

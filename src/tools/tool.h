@@ -8,11 +8,13 @@ namespace edgefx::tools {
 // What scripts that call the tool see.
 enum class ExitCode : int {
   Ok = 0,
-  BadModel = 1,    // a model breaks a rule of its form, or leaves more undelegated than was allowed
+  BadModel = 1,    // a model breaks a rule of its form, leaves more undelegated than was allowed, or computes
+                   // something else than was expected
   Usage = 2,       // wrong arguments, or names that the file or the plugins do not have
   File = 3,        // a file cannot be read or written
   Lowering = 4,    // a partitioner or backend failed, or returned what does not hold together
   Unexpected = 5,  // a bug, or no memory left
+  Run = 6,         // a model cannot run here, or failed while it ran
 };
 
 struct ToolResult {

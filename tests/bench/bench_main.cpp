@@ -105,6 +105,7 @@ bool printTable(const Options& options) {
   addWeightRows(options, table);
   addDelegationRows(options, table);
   addGrowthRows(options, table);
+  addRunRows(options, table);
   return table.print();
 }
 

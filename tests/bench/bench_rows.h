@@ -19,5 +19,7 @@ void addWeightRows(const Options& options, Table& table);
 void addDelegationRows(const Options& options, Table& table);
 // 12 time a node from 1k nodes on, beside that at 10k.
 void addGrowthRows(const Options& options, Table& table);
+// 14 running a program, beside the same dispatcher calls in a loop.
+void addRunRows(const Options& options, Table& table);
 
 }  // namespace edgefx::bench

@@ -8,6 +8,10 @@
 #include <string_view>
 #include <vector>
 
+namespace c10 {
+struct IValue;
+}
+
 namespace edgefx {
 
 // What a backend made of one partition.
@@ -47,6 +51,13 @@ class BackendDetails {
   // unless overridden.
   virtual std::vector<std::vector<PreprocessResult>> preprocessMethods(
       std::span<const MethodPartitions> methods) const;
+
+  // Runs a delegate that this backend compiled on the arguments of its call, for checks on the host (see
+  // run/interpreter.h): the results in the order of the delegate's user outputs. Nothing, as unless
+  // overridden, has the delegate's own program run instead. A backend whose delegates hold state keeps it
+  // itself.
+  virtual std::optional<std::vector<c10::IValue>> run(const LoweredModule& module,
+                                                      std::span<const c10::IValue> arguments) const;
 };
 
 }  // namespace edgefx

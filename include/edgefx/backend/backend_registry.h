@@ -3,6 +3,7 @@
 #include <edgefx/backend/backend_details.h>
 #include <edgefx/backend/op_backend.h>
 #include <edgefx/partition/partitioner.h>
+#include <edgefx/run/interpreter.h>
 
 #include <memory>
 #include <string>
@@ -53,5 +54,9 @@ class BackendRegistry {
   Named<BackendDetails> delegateBackends_;
   Named<Partitioner> partitioners_;
 };
+
+// Has each delegate run by its backend, for RunOptions; delegates of backends that are not registered, or do
+// not run them, run their own program. `registry` must outlive it.
+DelegateRunner delegateRunner(const BackendRegistry& registry);
 
 }  // namespace edgefx

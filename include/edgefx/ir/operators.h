@@ -33,6 +33,10 @@ struct OperatorInfo {
 // for a known target.
 const OperatorInfo* findOperator(Target target);
 
+// Whether a call writes into its i-th argument although its schema does not say so: the running statistics of
+// batch and instance norms that are given and trained. O(1).
+bool writesUndeclared(const Node& call, size_t i);
+
 // Whether a node may be needed although nobody uses its value: placeholders, outputs, operators that write to
 // an argument, are random, return nothing, or check or print something; control flow with such a node in a
 // branch. Operators of which nothing is known count as pure, as in FX, unless the node's value says that they

@@ -70,6 +70,13 @@ class LoweringError : public Error {
   using Error::Error;
 };
 
+// A program failed while it ran: a kernel refused its arguments, or an assertion or a constraint of the program did
+// not hold.
+class ExecutionError : public Error {
+ public:
+  using Error::Error;
+};
+
 // The call itself is wrong: unknown method, node of another graph, erasing a node in use.
 class UsageError : public Error {
  public:

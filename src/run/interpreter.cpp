@@ -1,0 +1,356 @@
+#include <edgefx/run/interpreter.h>
+
+#include "run/input_binding.h"
+#include "run/program_state.h"
+#include "run/session.h"
+#include "support/fail.h"
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/Tensor.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+namespace edgefx {
+namespace {
+
+using detail::GraphPlan;
+using detail::Values;
+
+// Which operators cannot run, of a program and its delegates.
+void addMissing(std::vector<MissingOperator>& all, const std::vector<MissingOperator>& more,
+                const std::string& path) {
+  for (MissingOperator missing : more) {
+    const auto known =
+        std::ranges::find_if(all, [&](const MissingOperator& other) { return other.name == missing.name; });
+    if (known != all.end()) {
+      known->calls += missing.calls;
+      continue;
+    }
+    if (!path.empty()) missing.graph = missing.graph.empty() ? path : path + '.' + missing.graph;
+    all.push_back(std::move(missing));
+  }
+}
+
+void throwMissing(const std::vector<MissingOperator>& missing) {
+  if (missing.empty()) return;
+  std::string list;
+  for (const MissingOperator& one : missing) {
+    list += fmt::format("{}'{}' (node '%{}'{}", list.empty() ? "" : ", ", one.name, one.firstNode,
+                        one.graph.empty() ? std::string() : " of graph " + one.graph);
+    list += one.calls > 1 ? fmt::format(", {} calls)", one.calls) : std::string(")");
+  }
+  detail::fail<UnsupportedError>("{} operator{} cannot run here: {}", missing.size(),
+                                 missing.size() == 1 ? "" : "s", list);
+}
+
+// Delegates of a graph that its nodes call, in order.
+template <typename Visit>
+void forEachDelegate(const detail::ProgramPlan& plan, Visit&& visit) {
+  for (const auto& graph : plan.graphs()) {
+    for (const detail::Step& step : graph->steps) {
+      if (step.kind == detail::StepKind::Delegate)
+        visit(*step.delegate, childPath(graph->path, step.delegate->name));
+    }
+  }
+}
+
+std::string joinPaths(const std::string& outer, const std::string& inner) {
+  if (outer.empty() || inner.empty()) return outer + inner;
+  return outer + '.' + inner;
+}
+
+void collectMissing(const ExportedProgram& program, const std::string& path, int depth,
+                    std::vector<MissingOperator>& all) {
+  constexpr int kDeepest = 64;
+  if (depth > kDeepest)
+    detail::fail<UnsupportedError>("delegates hold each other more than {} deep", kDeepest);
+  const detail::ProgramPlan plan(program);
+  addMissing(all, plan.missing(), path);
+  forEachDelegate(plan, [&](const GraphModule::Delegate& delegate, const std::string& at) {
+    collectMissing(delegate.module->program, joinPaths(path, at), depth + 1, all);
+  });
+}
+
+}  // namespace
+
+std::vector<MissingOperator> missingOperators(const ExportedProgram& program) {
+  std::vector<MissingOperator> all;
+  collectMissing(program, "", 0, all);
+  return all;
+}
+
+class Interpreter::Impl : public detail::StepHost {
+ public:
+  Impl(const ExportedProgram& program, std::shared_ptr<const RunOptions> options, std::string path)
+      : program_(program),
+        options_(std::move(options)),
+        path_(std::move(path)),
+        plan_(program),
+        inputs_(program),
+        state_(program, plan_.top().writesInput) {
+    checkSignature();
+    throwMissing(plan_.missing());
+    findWritten();
+    // Delegates that are run by others need not be able to run here.
+    if (!options_->delegateRunner) {
+      forEachDelegate(plan_,
+                      [&](const GraphModule::Delegate& delegate, const std::string&) { innerOf(delegate); });
+    }
+  }
+
+  std::vector<c10::IValue> runOrRestore(std::span<const c10::IValue> inputs) {
+    const Snapshot before = snapshot();
+    try {
+      return run(inputs);
+    } catch (...) {
+      restore(before);
+      throw;
+    }
+  }
+
+  // Null if no input has the target.
+  const at::Tensor* findState(std::string_view target) const {
+    const std::vector<InputSpec>& specs = program_.signature.inputs;
+    for (size_t i = 0; i < specs.size(); ++i) {
+      if (isStoredTensor(specs[i].kind) && specs[i].target == target) return &state_.at(i);
+    }
+    for (const auto& [delegate, inner] : delegates_) {
+      if (const at::Tensor* found = inner->findState(target)) return found;
+    }
+    return nullptr;
+  }
+
+  void resetState() {
+    state_ = detail::ProgramState(program_, plan_.top().writesInput);
+    delegates_.clear();
+  }
+
+  Values runDelegate(const GraphModule::Delegate& delegate, Values arguments) override {
+    if (options_->delegateRunner) {
+      if (auto results = options_->delegateRunner(*delegate.module, arguments)) return std::move(*results);
+    }
+    return innerOf(delegate).runOnArguments(std::move(arguments));
+  }
+
+  // The arguments of a delegate's call: tokens among them only order effects.
+  Values runOnArguments(Values arguments) {
+    Values inputs;
+    size_t at = 0;
+    for (const InputSpec& spec : program_.signature.inputs) {
+      if (isStoredTensor(spec.kind)) continue;
+      if (at < arguments.size() && spec.kind != InputKind::Token) inputs.push_back(std::move(arguments[at]));
+      ++at;
+    }
+    if (at != arguments.size()) {
+      detail::fail<UsageError>("the delegate takes {} arguments, got {}", at, arguments.size());
+    }
+    return run(inputs);
+  }
+
+  bool isTapped() const override { return static_cast<bool>(options_->tap); }
+
+  void tap(const GraphPlan& plan, const Node& node, const c10::IValue& value) override {
+    options_->tap({node, path_.empty() ? plan.path : joinPaths(path_, plan.path), value});
+  }
+
+ private:
+  struct Snapshot {
+    std::vector<at::Tensor> state;
+    std::map<const GraphModule::Delegate*, Snapshot> delegates;
+  };
+
+  void checkSignature() const {
+    const GraphPlan& top = plan_.top();
+    if (top.placeholders.size() != program_.signature.inputs.size() ||
+        top.results.size() != program_.signature.outputs.size()) {
+      detail::fail<VerificationError>(
+          "the signature has {} inputs and {} outputs, the graph {} placeholders and {} results",
+          program_.signature.inputs.size(), program_.signature.outputs.size(), top.placeholders.size(),
+          top.results.size());
+    }
+  }
+
+  // Where mutations go: positions of inputs.
+  void findWritten() {
+    const GraphSignature& signature = program_.signature;
+    const SignatureIndex index(signature);
+    std::unordered_map<const InputSpec*, size_t> userInputs;
+    for (size_t i = 0; i < signature.inputs.size(); ++i) {
+      if (signature.inputs[i].kind == InputKind::UserInput)
+        userInputs.emplace(&signature.inputs[i], userInputs.size());
+    }
+    for (size_t i = 0; i < signature.outputs.size(); ++i) {
+      const OutputSpec& output = signature.outputs[i];
+      if (!isMutation(output.kind)) continue;
+      const std::string target = output.target.value_or("");
+      const InputSpec* input = nullptr;
+      if (output.kind == OutputKind::UserInputMutation) {
+        input = index.findInput(target);
+      } else {
+        for (InputKind kind : {InputKind::Buffer, InputKind::Parameter}) {
+          if (input == nullptr) input = index.findTarget(kind, target);
+        }
+      }
+      if (input == nullptr) {
+        detail::fail<VerificationError>("output '{}' writes '{}', which is no input", output.arg.name,
+                                        target);
+      }
+      if (output.kind == OutputKind::UserInputMutation) {
+        writtenInputs_.push_back({i, userInputs.at(input)});
+      } else {
+        writtenState_.push_back({i, static_cast<size_t>(input - signature.inputs.data())});
+      }
+    }
+  }
+
+  Impl& innerOf(const GraphModule::Delegate& delegate) {
+    std::unique_ptr<Impl>& inner = delegates_[&delegate];
+    if (inner == nullptr) {
+      std::string path = path_;
+      path = joinPaths(path, delegate.name);
+      inner = std::make_unique<Impl>(delegate.module->program, options_, std::move(path));
+    }
+    return *inner;
+  }
+
+  Snapshot snapshot() const {
+    Snapshot taken{state_.snapshot(), {}};
+    for (const auto& [delegate, inner] : delegates_) taken.delegates.emplace(delegate, inner->snapshot());
+    return taken;
+  }
+
+  void restore(const Snapshot& snapshot) {
+    state_.restore(snapshot.state);
+    for (auto& [delegate, inner] : delegates_) {
+      const auto found = snapshot.delegates.find(delegate);
+      // Made during the run that failed: its state begins anew.
+      if (found != snapshot.delegates.end()) {
+        inner->restore(found->second);
+      } else {
+        inner->resetState();
+      }
+    }
+  }
+
+  std::vector<c10::IValue> run(std::span<const c10::IValue> given) {
+    detail::SymbolValues symbols;
+    Values bound = inputs_.bind(given, symbols);
+    std::vector<at::Tensor> next = state_.begin();
+    const std::vector<InputSpec>& specs = program_.signature.inputs;
+    const std::vector<bool>& writesInput = plan_.top().writesInput;
+    Values values(specs.size());
+    struct InPlace {
+      size_t input;
+      at::Tensor copy;
+    };
+    std::vector<InPlace> inPlace;  // user inputs that operators write: copies, until the run is over
+    size_t user = 0;
+    for (size_t i = 0; i < specs.size(); ++i) {
+      if (specs[i].kind != InputKind::UserInput) {
+        if (next[i].defined()) values[i] = next[i];
+        continue;
+      }
+      values[i] = std::move(bound[user]);
+      if (writesInput[i] && values[i].isTensor()) {
+        inPlace.push_back({user, values[i].toTensor().clone()});
+        values[i] = inPlace.back().copy;
+      }
+      ++user;
+    }
+
+    detail::Session session(*this, symbols);
+    Values results = session.runGraph(plan_.top(), std::move(values));
+
+    std::vector<size_t> positions;
+    Values written;
+    for (const Written& write : writtenState_) {
+      positions.push_back(write.input);
+      written.push_back(std::move(results[write.output]));
+    }
+    std::vector<std::pair<at::Tensor, at::Tensor>> toInputs;
+    for (const InPlace& copy : inPlace) toInputs.emplace_back(given[copy.input].toTensor(), copy.copy);
+    for (const Written& write : writtenInputs_)
+      addInputWrite(toInputs, given[write.input], results[write.output]);
+
+    std::vector<c10::IValue> outputs;
+    for (size_t i = 0; i < results.size(); ++i) {
+      const OutputKind kind = program_.signature.outputs[i].kind;
+      if (isMutation(kind) || kind == OutputKind::Token) continue;
+      outputs.push_back(detached(std::move(results[i]), next, toInputs));
+    }
+    state_.commit(std::move(next), positions, std::move(written));
+    for (auto& [input, value] : toInputs) input.copy_(value);
+    return outputs;
+  }
+
+  void addInputWrite(std::vector<std::pair<at::Tensor, at::Tensor>>& writes, const c10::IValue& input,
+                     const c10::IValue& value) const {
+    if (!input.isTensor() || !value.isTensor() || value.toTensor().sizes() != input.toTensor().sizes()) {
+      detail::fail<UsageError>("expected a tensor of the shape of {} to be written to it, got {}",
+                               detail::describe(input), detail::describe(value));
+    }
+    at::Tensor written = value.toTensor();
+    // It may be a view of an input that is written before it.
+    if (written.storage().use_count() > 1) written = written.clone();
+    writes.emplace_back(input.toTensor(), std::move(written));
+  }
+
+  // A result as the caller's own: nothing that is written later shows in it.
+  c10::IValue detached(c10::IValue result, const std::vector<at::Tensor>& next,
+                       const std::vector<std::pair<at::Tensor, at::Tensor>>& writes) const {
+    if (!result.isTensor() || !result.toTensor().defined()) return result;
+    const at::Tensor& tensor = result.toTensor();
+    const bool isOfWrittenInput = std::ranges::any_of(
+        writes, [&](const auto& write) { return write.first.storage().is_alias_of(tensor.storage()); });
+    return state_.holds(tensor, next) || isOfWrittenInput ? c10::IValue(tensor.clone()) : std::move(result);
+  }
+
+  struct Written {
+    size_t output;  // position of the result
+    size_t input;   // position of the input, among user inputs for writtenInputs_
+  };
+
+  const ExportedProgram& program_;
+  std::shared_ptr<const RunOptions> options_;
+  std::string path_;
+  detail::ProgramPlan plan_;
+  detail::InputBinding inputs_;
+  detail::ProgramState state_;
+  std::vector<Written> writtenState_;
+  std::vector<Written> writtenInputs_;
+  std::map<const GraphModule::Delegate*, std::unique_ptr<Impl>> delegates_;
+};
+
+Interpreter::Interpreter(const ExportedProgram& program, RunOptions options) {
+  if (!options.delegateRunner) throwMissing(missingOperators(program));
+  impl_ = std::make_unique<Impl>(program, std::make_shared<const RunOptions>(std::move(options)), "");
+}
+
+Interpreter::~Interpreter() = default;
+Interpreter::Interpreter(Interpreter&&) noexcept = default;
+Interpreter& Interpreter::operator=(Interpreter&&) noexcept = default;
+
+std::vector<c10::IValue> Interpreter::run(std::span<const c10::IValue> inputs) {
+  const at::NoGradGuard noGradients;
+  const at::AutoDispatchBelowADInplaceOrView belowAutograd;
+  return impl_->runOrRestore(inputs);
+}
+
+std::vector<c10::IValue> Interpreter::run(const std::vector<c10::IValue>& inputs) {
+  return run(std::span<const c10::IValue>(inputs));
+}
+
+at::Tensor Interpreter::state(std::string_view target) const {
+  if (const at::Tensor* found = impl_->findState(target)) return *found;
+  detail::fail<UsageError>("no parameter, buffer or constant of the program is called '{}'", target);
+}
+
+void Interpreter::resetState() {
+  impl_->resetState();
+}
+
+}  // namespace edgefx

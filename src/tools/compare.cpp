@@ -1,0 +1,95 @@
+#include <edgefx/backend/plugin.h>
+#include <edgefx/run/verify_lowering.h>
+#include <edgefx/serialization/pt2.h>
+#include <edgefx/support/error.h>
+
+#include "tools/command.h"
+#include "tools/run_inputs.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace edgefx::tools {
+namespace {
+
+struct CompareOptions {
+  std::string before;
+  std::string after;
+  std::string model;
+  std::string inputs;
+  std::vector<std::string> plugins;
+  uint64_t seed = 0;
+  Tolerance tolerance;
+};
+
+ExitCode compare(const CompareOptions& options, std::string& out) {
+  BackendRegistry registry;
+  for (const std::string& plugin : options.plugins) loadPlugin(plugin, registry);
+  Archive before = loadArchive(options.before);
+  Archive after = loadArchive(options.after);
+  VerifyOptions verify;
+  verify.tolerance = options.tolerance;
+  if (!options.plugins.empty()) verify.delegateRunner = delegateRunner(registry);
+
+  bool agrees = true;
+  bool isAny = false;
+  for (const Archive::Model& model : before.models) {
+    if (!options.model.empty() && model.name != options.model) continue;
+    isAny = true;
+    const auto other =
+        std::ranges::find_if(after.models, [&](const Archive::Model& one) { return one.name == model.name; });
+    if (other == after.models.end()) {
+      throw UsageError(Diagnostic("'" + options.after + "' has no model '" + model.name + "'"));
+    }
+    std::string note;
+    const std::vector<c10::IValue> inputs = options.inputs.empty()
+                                                ? sampleInputs(model.program, options.seed, note)
+                                                : readInputs(model.program, options.inputs);
+    const VerifyReport report = verifyPrograms(model.program, other->program, inputs, verify);
+    if (before.models.size() > 1) out += "model '" + model.name + "'\n";
+    out += report.text(true);
+    agrees = agrees && report.agrees();
+  }
+  if (!isAny) throw UsageError(Diagnostic("'" + options.before + "' has no model '" + options.model + "'"));
+  if (!agrees) return ExitCode::BadModel;
+  out += "ok\n";
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+void addCompareCommand(CLI::App& app, Command& chosen) {
+  auto options = std::make_shared<CompareOptions>();
+  CLI::App* command =
+      app.add_subcommand("compare", "Run two files on the same inputs and compare the results");
+  command->add_option("A", options->before, "The original .pt2 file")->required()->type_name("");
+  command->add_option("B", options->after, "The lowered .pt2 file")->required()->type_name("");
+  command->add_option("--model", options->model, "Compare only this model")->type_name("NAME");
+  command
+      ->add_option("--inputs", options->inputs,
+                   "File of torch.save with (args, kwargs), a list of all inputs, or a dict with \"inputs\"; "
+                   "otherwise "
+                   "the sample inputs of A, or generated ones")
+      ->type_name("FILE");
+  command
+      ->add_option("--seed", options->seed, "Of generated inputs; 0 takes the sample inputs if there are any")
+      ->type_name("N");
+  addToleranceOptions(*command, options->tolerance);
+  command
+      ->add_option(
+          "--plugin", options->plugins,
+          "Shared library with operators, and backends that run their delegates; may be given several times")
+      ->type_name("LIB")
+      ->allow_extra_args(false);
+  command->footer(
+      "Prints the largest differences of each result and of each buffer and input that is written; models "
+      "that write "
+      "state are called twice. If they differ, names the first node that does and exits with "
+      "1.\n\nExample:\n  edgefx compare model.pt2 lowered.pt2");
+  command->callback(
+      [options, &chosen] { chosen = [options](std::string& out) { return compare(*options, out); }; });
+}
+
+}  // namespace edgefx::tools

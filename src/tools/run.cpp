@@ -1,0 +1,187 @@
+#include <edgefx/backend/plugin.h>
+#include <edgefx/ir/graph_module.h>
+#include <edgefx/run/interpreter.h>
+#include <edgefx/run/verify_lowering.h>
+#include <edgefx/serialization/pt2.h>
+#include <edgefx/serialization/torch_save.h>
+#include <edgefx/support/error.h>
+
+#include "tools/command.h"
+#include "tools/run_inputs.h"
+#include "tools/value_text.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace edgefx::tools {
+namespace {
+
+struct RunToolOptions {
+  std::string file;
+  std::string model;
+  std::string inputs;
+  std::string expect;
+  std::string output;
+  std::vector<std::string> plugins;
+  uint64_t seed = 0;
+  Tolerance tolerance;
+  bool tap = false;
+  bool edge = false;
+};
+
+// Results in order: the names of their nodes, or of constants their positions.
+std::vector<std::string> resultNames(const ExportedProgram& program) {
+  std::vector<std::string> names;
+  for (const OutputSpec& output : program.signature.outputs) {
+    if (isMutation(output.kind) || output.kind == OutputKind::Token) continue;
+    names.push_back(output.arg.isConstant() ? fmt::format("result {}", names.size()) : output.arg.name);
+  }
+  return names;
+}
+
+// Compares one call and appends a line for each value; true if all agree.
+class ExpectedComparer {
+ public:
+  ExpectedComparer(const RunToolOptions& options, std::string& out) : options_(options), out_(out) {}
+
+  void compare(const std::string& name, const c10::IValue& found, const c10::IValue& expected) {
+    const Difference difference = compareValues(found, expected, options_.tolerance);
+    out_ += fmt::format("{}: largest difference {:.3g} absolute, {:.3g} relative", name,
+                        difference.largestAbsolute, difference.largestRelative);
+    if (!difference.agrees) {
+      out_ += "; " + difference.reason;
+      agrees_ = false;
+    }
+    out_ += '\n';
+  }
+
+  bool agrees() const { return agrees_; }
+
+ private:
+  const RunToolOptions& options_;
+  std::string& out_;
+  bool agrees_ = true;
+};
+
+void compareCase(ExpectedComparer& comparer, const RunCase& expected, const ExportedProgram& program,
+                 const std::vector<c10::IValue>& inputs, const std::vector<c10::IValue>& results,
+                 const Interpreter& interpreter, const std::string& prefix) {
+  if (expected.outputs) {
+    const std::vector<std::string> names = resultNames(program);
+    if (expected.outputs->size() != results.size()) {
+      throw CommandError(ExitCode::BadModel, fmt::format("edgefx: expected {} results, got {}",
+                                                         expected.outputs->size(), results.size()));
+    }
+    for (size_t i = 0; i < results.size(); ++i) {
+      comparer.compare(prefix + names[i], results[i], (*expected.outputs)[i]);
+    }
+  }
+  if (expected.inputsAfter && expected.inputsAfter->size() == inputs.size()) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      comparer.compare(fmt::format("{}input {} after the call", prefix, i), inputs[i],
+                       (*expected.inputsAfter)[i]);
+    }
+  }
+  for (const auto& [name, value] : expected.buffersAfter) {
+    comparer.compare(fmt::format("{}buffer '{}'", prefix, name), interpreter.state(name), value);
+  }
+}
+
+ExitCode runModel(const RunToolOptions& options, std::string& out) {
+  BackendRegistry registry;
+  for (const std::string& plugin : options.plugins) loadPlugin(plugin, registry);
+  ExportedProgram program = loadProgram(options.file, options.model);
+  if (options.edge) wrapAsEdge(program);
+
+  RunOptions run;
+  if (!options.plugins.empty()) run.delegateRunner = delegateRunner(registry);
+  if (options.tap) {
+    run.tap = [&out](const TapEvent& event) {
+      out += fmt::format("%{} = {}\n", childPath(event.graph, event.node.name()), valueText(event.value));
+    };
+  }
+  Interpreter interpreter = makeInterpreter(program, std::move(run));
+
+  std::vector<RunCase> cases;
+  if (!options.expect.empty()) cases = readExpected(options.expect);
+  if (cases.empty()) cases.emplace_back();
+  if (!options.inputs.empty()) cases.front().inputs = readInputs(program, options.inputs);
+  std::string note;
+  if (options.inputs.empty() && (options.expect.empty() || cases.front().inputs.empty())) {
+    cases.front().inputs = sampleInputs(program, options.seed, note);
+  }
+
+  ExpectedComparer comparer(options, out);
+  std::vector<c10::IValue> results;
+  for (size_t call = 0; call < cases.size(); ++call) {
+    results = runOnce(interpreter, cases[call].inputs);
+    const std::string prefix = cases.size() > 1 ? fmt::format("call {}, ", call + 1) : std::string();
+    if (!options.expect.empty()) {
+      compareCase(comparer, cases[call], program, cases[call].inputs, results, interpreter, prefix);
+    }
+  }
+  if (options.expect.empty()) {
+    const std::vector<std::string> names = resultNames(program);
+    for (size_t i = 0; i < results.size(); ++i)
+      out += fmt::format("{}: {}\n", names[i], valueText(results[i]));
+    if (!note.empty()) out += "(with " + note + ")\n";
+  }
+  if (!options.output.empty()) {
+    c10::impl::GenericList list(c10::AnyType::get());
+    for (c10::IValue& result : results) list.push_back(std::move(result));
+    saveTorchSave(options.output, list);
+  }
+  if (!comparer.agrees()) return ExitCode::BadModel;
+  if (!options.expect.empty()) out += "ok\n";
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+void addRunCommand(CLI::App& app, Command& chosen) {
+  auto options = std::make_shared<RunToolOptions>();
+  CLI::App* command = app.add_subcommand("run", "Run a model with LibTorch's kernels");
+  command->add_option("FILE", options->file, "The .pt2 file")->required()->type_name("");
+  command->add_option("--model", options->model, "Which model; otherwise \"model\", or the only one")
+      ->type_name("NAME");
+  command
+      ->add_option("--inputs", options->inputs,
+                   "File of torch.save with (args, kwargs), a list of all inputs, or a dict with \"inputs\"; "
+                   "otherwise "
+                   "the sample inputs of the model, or generated ones")
+      ->type_name("FILE");
+  command
+      ->add_option(
+          "--expect", options->expect,
+          "File of torch.save to compare with: a list of results, or a dict with \"outputs\", and possibly "
+          "\"inputs\", \"buffers_after\", \"inputs_after\" and \"calls\"")
+      ->type_name("FILE");
+  command->add_option("-o,--output", options->output, "Write the results, a list, for torch.load")
+      ->type_name("FILE");
+  command->add_flag("--tap", options->tap, "Print the value of every node");
+  command
+      ->add_option("--seed", options->seed, "Of generated inputs; 0 takes the sample inputs if there are any")
+      ->type_name("N");
+  addToleranceOptions(*command, options->tolerance);
+  command
+      ->add_option(
+          "--plugin", options->plugins,
+          "Shared library with operators, and backends that run their delegates; may be given several times")
+      ->type_name("LIB")
+      ->allow_extra_args(false);
+  command->add_flag("--edge", options->edge, kEdgeHelp);
+  command->footer(
+      "Prints a line for each result; with --expect how far it is from what was expected, then \"ok\", or "
+      "exits with "
+      "1. Operators that cannot run here are named before anything runs.\n\nExample:\n  edgefx run model.pt2 "
+      "--inputs "
+      "x.pt --expect y.pt");
+  command->callback(
+      [options, &chosen] { chosen = [options](std::string& out) { return runModel(*options, out); }; });
+}
+
+}  // namespace edgefx::tools
