@@ -12,6 +12,8 @@ constexpr KnownPickleGlobal kGlobals[] = {
     {"torch._utils._rebuild_tensor_v3", PickleGlobalKind::TensorV3},
     {"torch._utils._rebuild_parameter", PickleGlobalKind::Parameter},
     {"torch._utils._rebuild_parameter_with_state", PickleGlobalKind::ParameterWithState},
+    {"torch._tensor._rebuild_from_type_v2", PickleGlobalKind::TensorWithState},
+    {"torch.Tensor", PickleGlobalKind::TensorClass},
     {"collections.OrderedDict", PickleGlobalKind::OrderedDict},
     {"torch.device", PickleGlobalKind::Device},
     {"torch.storage.UntypedStorage", PickleGlobalKind::Storage},

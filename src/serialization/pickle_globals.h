@@ -13,6 +13,8 @@ enum class PickleGlobalKind {
   TensorV3,
   Parameter,
   ParameterWithState,
+  TensorWithState,
+  TensorClass,
   OrderedDict,
   Device,
   Storage

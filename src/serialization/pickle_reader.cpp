@@ -4,14 +4,12 @@
 
 #include "serialization/byte_text.h"
 #include "serialization/pickle_globals.h"
+#include "serialization/pickle_input.h"
 #include "serialization/pickle_opcode.h"
-#include "serialization/zip_format.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <limits>
 #include <optional>
 
 namespace edgefx::detail {
@@ -25,15 +23,15 @@ constexpr size_t kMaxKeyLength = 256;
 // Bounds the memory that short opcodes can claim through the memo; enough for half a million tensors.
 constexpr uint64_t kMaxValues = uint64_t{1} << 24;
 
-class PickleReader {
+class PickleReader : private PickleInput {
  public:
-  PickleReader(std::span<const std::byte> bytes, std::string_view record) : bytes_(bytes), record_(record) {}
+  PickleReader(std::span<const std::byte> bytes, std::string_view record, PickledObjects objects)
+      : PickleInput(bytes, record), objects_(objects) {}
 
   PickleValue run() {
     readProtocol();
     while (true) {
-      opAt_ = position_;
-      const auto op = static_cast<PickleOp>(takeByte());
+      const auto op = static_cast<PickleOp>(takeOpcode());
       if (op == PickleOp::Stop) return finish();
       step(op);
     }
@@ -42,60 +40,12 @@ class PickleReader {
  private:
   using Items = std::vector<PickleValue>;
 
-  template <typename... Args>
-  [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) const {
-    Diagnostic diagnostic(fmt::format(format, std::forward<Args>(args)...));
-    diagnostic.message += fmt::format(", at byte {} of the pickle", opAt_);
-    diagnostic.record = printable(record_);
-    throw ParseError(std::move(diagnostic));
-  }
-
-  // Bytes of the input.
-
-  std::span<const std::byte> take(uint64_t count) {
-    const size_t left = bytes_.size() - position_;
-    if (count > left) refuse("the pickle ends early: expected {} bytes more, found {}", count, left);
-    const auto taken = bytes_.subspan(position_, count);
-    position_ += count;
-    return taken;
-  }
-
-  template <typename T>
-  T takeNumber() {
-    return zip::load<T>(take(sizeof(T)).data());
-  }
-
-  uint8_t takeByte() { return takeNumber<uint8_t>(); }
-
-  std::string_view takeText(uint64_t length) {
-    const auto taken = take(length);
-    const std::string_view text(reinterpret_cast<const char*>(taken.data()), taken.size());
-    if (!isUtf8(text)) refuse("text '{}' is not UTF-8", printable(text));
-    return text;
-  }
-
-  std::string_view takeLine() {
-    const auto rest = bytes_.subspan(position_);
-    const auto end = std::find(rest.begin(), rest.end(), std::byte{'\n'});
-    if (end == rest.end()) refuse("the pickle ends early: expected a line");
-    const std::string_view line = takeText(static_cast<uint64_t>(end - rest.begin()));
-    ++position_;
-    return line;
-  }
-
-  void readProtocol() {
-    if (static_cast<PickleOp>(takeByte()) != PickleOp::Proto) refuse("expected a pickle of protocol 2 to 5");
-    const uint8_t protocol = takeByte();
-    if (protocol < 2 || protocol > 5) refuse("pickle protocol {}, expected 2 to 5", protocol);
-  }
-
   PickleValue finish() {
     if (!marks_.empty() || stack_.size() != 1) {
       refuse("the pickle stops with {} values and {} open marks, expected 1 and 0", stack_.size(),
              marks_.size());
     }
-    if (position_ != bytes_.size())
-      refuse("{} bytes follow the end of the pickle", bytes_.size() - position_);
+    if (left() != 0) refuse("{} bytes follow the end of the pickle", left());
     return std::move(stack_.back());
   }
 
@@ -187,7 +137,7 @@ class PickleReader {
 
   void memoize(uint64_t index) {
     // Writers number from 0 on, so an index cannot exceed the bytes read.
-    if (index >= position_) refuse("memo index {}, expected less than the {} bytes read", index, position_);
+    if (index >= position()) refuse("memo index {}, expected less than the {} bytes read", index, position());
     if (index >= memo_.size()) memo_.resize(index + 1);
     memo_[index] = top();
   }
@@ -278,9 +228,7 @@ class PickleReader {
       }
       case PickleOp::Frame: {
         const auto length = takeNumber<uint64_t>();
-        if (length > bytes_.size() - position_) {
-          refuse("frame of {} bytes, the pickle has {} left", length, bytes_.size() - position_);
-        }
+        if (length > left()) refuse("frame of {} bytes, the pickle has {} left", length, left());
         return;
       }
       case PickleOp::Proto:
@@ -292,22 +240,6 @@ class PickleReader {
     refuse("refused pickle opcode 0x{:02x}{}", code, shown);
   }
 
-  int64_t readLong() {
-    const auto digits = take(takeByte());
-    if (digits.size() > sizeof(int64_t)) refuse("integer of {} bytes, expected at most 8", digits.size());
-    if (digits.empty()) return 0;
-    const bool isNegative = (digits.back() & std::byte{0x80}) != std::byte{0};
-    uint64_t value = isNegative ? ~uint64_t{0} : 0;
-    for (size_t i = digits.size(); i-- > 0;) value = value << 8 | std::to_integer<uint64_t>(digits[i]);
-    return static_cast<int64_t>(value);
-  }
-
-  double readDouble() {
-    uint64_t bits = 0;
-    for (const std::byte byte : take(sizeof(uint64_t))) bits = bits << 8 | std::to_integer<uint64_t>(byte);
-    return std::bit_cast<double>(bits);
-  }
-
   // Globals and what is made of them.
 
   void pushGlobal(std::string_view module, std::string_view name) {
@@ -315,8 +247,22 @@ class PickleReader {
       return push(PickleGlobal{known->name});
     const bool mayBeDtype = module == "torch" && name.find('.') == std::string_view::npos;
     const std::optional<Dtype> dtype = mayBeDtype ? dtypeFromFxText(name) : std::nullopt;
-    if (!dtype) refuse("refused pickle global '{} {}'", printable(module), printable(name));
-    push(*dtype);
+    if (dtype) return push(*dtype);
+    if (objects_ == PickledObjects::Refuse || isTorchs(module))
+      refuse("refused pickle global '{} {}'", printable(module), printable(name));
+    auto text = std::make_shared<const std::string>(fmt::format("{} {}", printable(module), printable(name)));
+    charge(text->size() / sizeof(PickleValue));
+    push(PickleClass{std::move(text)});
+  }
+
+  static bool isTorchs(std::string_view module) { return module == "torch" || module.starts_with("torch."); }
+
+  // An object without state of its own is a named tuple, whose fields are the arguments.
+  void pushObject(const PickleClass& type, const PickleValue& arguments) {
+    const PickleTuple* fields = arguments.tuple();
+    if (fields == nullptr || fields->items.empty()) refuse("refused pickle global '{}'", *type.name);
+    charge(1);
+    stack_.push_back(arguments);
   }
 
   const std::string& text(const PickleValue& value, std::string_view what) const {
@@ -390,6 +336,10 @@ class PickleReader {
   }
 
   void reduce(PickleOp op, const PickleValue& callable, const PickleValue& arguments) {
+    if (const PickleClass* type = callable.pickledClass()) {
+      if (op == PickleOp::NewObj) return pushObject(*type, arguments);
+      refuse("refused pickle global '{}'", *type->name);
+    }
     const PickleGlobal* global = callable.global();
     if (global == nullptr) refuse("refused to call a {}", callable.kindName());
     const PickleTuple* tuple = arguments.tuple();
@@ -413,10 +363,26 @@ class PickleReader {
       case PickleGlobalKind::Parameter:
       case PickleGlobalKind::ParameterWithState:
         return pushParameter(known, args);
+      case PickleGlobalKind::TensorWithState:
+        return reduceWithState(op, known, args);
       case PickleGlobalKind::Storage:
+      case PickleGlobalKind::TensorClass:
         break;
     }
     refuse("refused to call '{}'", known.name);
+  }
+
+  // Arguments: function, class, the function's arguments, a dict of Python attributes, which is dropped.
+  void reduceWithState(PickleOp op, const KnownPickleGlobal& known, const Items& args) {
+    needArguments(known, args, 4, 4);
+    const PickleGlobal* type = args[1].global();
+    if (type == nullptr || knownPickleGlobal(*type).kind != PickleGlobalKind::TensorClass)
+      refuse("refused to make a subclass of tensors, {}", args[1].kindName());
+    const PickleGlobal* maker = args[0].global();
+    const bool isPlain = maker != nullptr && (knownPickleGlobal(*maker).kind == PickleGlobalKind::TensorV2 ||
+                                              knownPickleGlobal(*maker).kind == PickleGlobalKind::TensorV3);
+    if (!isPlain) refuse("refused to make a tensor by {}", args[0].kindName());
+    reduce(op, args[0], args[2]);
   }
 
   void needArguments(const KnownPickleGlobal& known, const Items& args, size_t least, size_t most) const {
@@ -485,10 +451,7 @@ class PickleReader {
     push(std::make_shared<const PickledTensor>(std::move(tensor)));
   }
 
-  std::span<const std::byte> bytes_;
-  std::string_view record_;
-  size_t position_ = 0;
-  size_t opAt_ = 0;
+  const PickledObjects objects_;
   uint64_t valueCount_ = 0;
   Items stack_;
   std::vector<size_t> marks_;
@@ -497,8 +460,9 @@ class PickleReader {
 
 }  // namespace
 
-PickleValue readPickle(std::span<const std::byte> bytes, std::string_view recordLabel) {
-  return PickleReader(bytes, recordLabel).run();
+PickleValue readPickle(std::span<const std::byte> bytes, std::string_view recordLabel,
+                       PickledObjects objects) {
+  return PickleReader(bytes, recordLabel, objects).run();
 }
 
 }  // namespace edgefx::detail

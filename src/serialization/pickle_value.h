@@ -44,6 +44,11 @@ struct PickleGlobal {
   std::string_view name;  // as in "torch._utils._rebuild_tensor_v2"; of static lifetime
 };
 
+// A class that the reader does not know.
+struct PickleClass {
+  std::shared_ptr<const std::string> name;  // module and name, printable
+};
+
 // What lists, tuples and dicts have in common. Both fields are the reader's bookkeeping.
 struct PickleContainer {
   int depth = 1;          // levels of containers, itself included
@@ -71,7 +76,7 @@ struct PickleValue {
   std::variant<None, bool, int64_t, double, std::shared_ptr<const std::string>, std::shared_ptr<PickleList>,
                std::shared_ptr<PickleTuple>, std::shared_ptr<PickleDict>,
                std::shared_ptr<const PickledTensor>, Dtype, std::shared_ptr<const PickledDevice>,
-               std::shared_ptr<const PickledStorage>, PickleGlobal>
+               std::shared_ptr<const PickledStorage>, PickleGlobal, PickleClass>
       data;
 
   bool isNone() const { return std::holds_alternative<None>(data); }
@@ -89,6 +94,7 @@ struct PickleValue {
   const PickledDevice* device() const { return shared<const PickledDevice>(); }
   const PickledStorage* storage() const { return shared<const PickledStorage>(); }
   const PickleGlobal* global() const { return std::get_if<PickleGlobal>(&data); }
+  const PickleClass* pickledClass() const { return std::get_if<PickleClass>(&data); }
 
   // For messages: "None", "bool", "int", "float", "str", "list", "tuple", "dict", "tensor", ...
   std::string_view kindName() const;

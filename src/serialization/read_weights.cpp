@@ -7,21 +7,10 @@
 #include "serialization/torch_save_archive.h"
 #include "support/fail.h"
 
-#include <ATen/ops/empty.h>
-#include <c10/core/Storage.h>
-
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <map>
 
 namespace edgefx::detail {
-
-// The storage that tensors over one record share.
-struct SharedStorage {
-  SharedBytes bytes;
-  c10::Storage storage;
-};
 
 namespace {
 
@@ -30,43 +19,6 @@ constexpr std::array<std::string_view, 4> kPayloadMembers = {"path_name", "is_pa
 constexpr std::array<std::string_view, 1> kConfigMembers = {"config"};
 constexpr JsonStruct kPayload{"PayloadMeta", kPayloadMembers};
 constexpr JsonStruct kConfig{"PayloadConfig", kConfigMembers};
-
-std::vector<int64_t> numbers(const std::vector<SymInt>& symbolic) {
-  std::vector<int64_t> plain;
-  plain.reserve(symbolic.size());
-  for (const SymInt& number : symbolic) plain.push_back(number.value());
-  return plain;
-}
-
-// The bytes at an address that fits the element size, copied if they do not lie so.
-SharedBytes aligned(const SharedBytes& bytes, size_t elementSize) {
-  if (reinterpret_cast<uintptr_t>(bytes.bytes().data()) % std::min<size_t>(elementSize, 8) == 0) return bytes;
-  auto copy = std::make_shared<std::vector<std::byte>>(bytes.bytes().begin(), bytes.bytes().end());
-  return {copy, *copy};
-}
-
-// A view of the shared storage. The meta's numbers are known to lie within the bytes.
-StoredTensor makeTensor(SharedStorage& shared, const TensorMeta& meta, bool isParameter) {
-  std::optional<at::ScalarType> type = toScalarType(meta.dtype);
-  bool onMeta = meta.device.type == "meta";
-  if (!type || onMeta) return StoredTensor::raw(shared.bytes, meta, isParameter);
-  if (!shared.storage) {
-    shared.bytes = aligned(shared.bytes, elementSize(meta.dtype));
-    auto* owner = new SharedBytes(shared.bytes);
-    void* data = const_cast<std::byte*>(shared.bytes.bytes().data());
-    shared.storage = c10::Storage(
-        c10::Storage::use_byte_size_t(), shared.bytes.size(),
-        at::DataPtr(
-            data, owner, [](void* held) { delete static_cast<SharedBytes*>(held); }, at::Device(at::kCPU)),
-        nullptr, false);
-  }
-  at::Tensor tensor = at::empty({0}, at::TensorOptions().dtype(*type).device(at::kCPU));
-  tensor.set_(shared.storage, meta.storageOffset.value(), numbers(meta.sizes), numbers(meta.strides));
-  StoredTensor stored(std::move(tensor), isParameter);
-  stored.setDevice(meta.device);
-  stored.setRequiresGrad(meta.requiresGrad);
-  return stored;
-}
 
 // The record's name without its number: "weight_3" gives "weight_".
 std::string prefixOf(std::string_view pathName) {
@@ -78,8 +30,8 @@ std::string prefixOf(std::string_view pathName) {
 void checkExtent(const JsonReader& json, const TensorMeta& meta, std::string_view record, size_t bytesThere) {
   uint64_t needed = 0;
   try {
-    needed = storageBytesNeeded(numbers(meta.sizes), numbers(meta.strides), meta.storageOffset.value(),
-                                elementSize(meta.dtype));
+    needed = storageBytesNeeded(plainNumbers(meta.sizes), plainNumbers(meta.strides),
+                                meta.storageOffset.value(), elementSize(meta.dtype));
   } catch (const ParseError& error) {
     json.fail(error.diagnostics().front().message);
   }
@@ -90,29 +42,9 @@ void checkExtent(const JsonReader& json, const TensorMeta& meta, std::string_vie
 
 }  // namespace
 
-// Storages by record.
-class WeightReader::StorageCache {
- public:
-  // `make` gives the record's bytes on first use.
-  template <typename Make>
-  SharedStorage& of(const void* record, Make&& make) {
-    auto [at, isNew] = storages_.try_emplace(record);
-    if (isNew) at->second.bytes = make();
-    return at->second;
-  }
-
- private:
-  std::map<const void*, SharedStorage> storages_;  // looked up only, never iterated
-};
-
 WeightReader::WeightReader(std::shared_ptr<const MappedFile> file, const ZipReader& zip, std::string root,
                            bool checkBytes)
-    : file_(std::move(file)),
-      zip_(zip),
-      root_(std::move(root)),
-      checkBytes_(checkBytes),
-      storages_(std::make_unique<StorageCache>()) {}
-WeightReader::~WeightReader() = default;
+    : file_(std::move(file)), zip_(zip), root_(std::move(root)), checkBytes_(checkBytes) {}
 
 SharedBytes recordBytes(const std::shared_ptr<const MappedFile>& file, const ZipReader& zip,
                         const ZipRecord& record, bool check) {
@@ -195,7 +127,7 @@ TensorTable WeightReader::readConfig(JsonValue config, std::string_view record, 
       json.fail(fmt::format("layout {} cannot be read: only strided tensors can", fxText(meta->layout)));
     }
     checkExtent(json, *meta, pathName, blob->size);
-    SharedStorage& shared = storages_->of(blob, [&] { return recordBytes(file_, zip_, *blob, checkBytes_); });
+    SharedStorage& shared = storages_.of(blob, [&] { return recordBytes(file_, zip_, *blob, checkBytes_); });
     table.set(field.key, makeTensor(shared, *meta, isParameter));
   }
   return table;
@@ -227,24 +159,8 @@ TensorTable WeightReader::readPickled(const SharedBytes& bytes, std::string_view
     }
     if (table.contains(*name)) place.fail(fmt::format("'{}' occurs twice", printable(*name)));
     try {
-      const ZipRecord& storage = archive.storage(*tensor);
-      SharedStorage& shared = storages.of(&storage, [&]() -> SharedBytes {
-        // Keeps the outer bytes alive, in which a stored inner record lies.
-        if (!storage.deflated) {
-          if (checkBytes_) archive.zip().checkCrc(storage);
-          return {bytes.owner(), archive.zip().mapped(storage)};
-        }
-        auto content = std::make_shared<const RecordBytes>(archive.zip().read(storage));
-        return {content, content->bytes()};
-      });
-      TensorMeta meta;
-      meta.dtype = tensor->dtype;
-      meta.requiresGrad = tensor->requiresGrad;
-      meta.device = parseDevice(tensor->device);
-      meta.sizes.assign(tensor->sizes.begin(), tensor->sizes.end());
-      meta.strides.assign(tensor->strides.begin(), tensor->strides.end());
-      meta.storageOffset = tensor->offset;
-      table.set(*name, makeTensor(shared, meta, tensor->isParameter));
+      const StorageUse use = checkBytes_ ? StorageUse::MapChecked : StorageUse::Map;
+      table.set(*name, pickledTensor(archive, *tensor, bytes, use, storages));
     } catch (Error& error) {
       error.addNote(fmt::format("while reading tensor '{}'", printable(*name)));
       throw;

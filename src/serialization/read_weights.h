@@ -6,6 +6,7 @@
 #include "serialization/json_reader.h"
 #include "serialization/load_caches.h"
 #include "serialization/mapped_file.h"
+#include "serialization/shared_storage.h"
 #include "serialization/zip_reader.h"
 
 #include <memory>
@@ -26,7 +27,6 @@ class WeightReader {
   // `root` is the archive's root folder with its slash.
   WeightReader(std::shared_ptr<const MappedFile> file, const ZipReader& zip, std::string root,
                bool checkBytes);
-  ~WeightReader();
 
   // A payload config: {"config": {name: PayloadMeta}}; blobs lie in `folder` ("data/weights/"), or in the
   // folders of tensors below it if that is "data/". Unknown members go to program.unknownMembers under
@@ -40,13 +40,11 @@ class WeightReader {
   TensorTable readPickled(const SharedBytes& bytes, std::string_view record);
 
  private:
-  class StorageCache;
-
   std::shared_ptr<const MappedFile> file_;
   const ZipReader& zip_;
   std::string root_;
   bool checkBytes_;
-  std::unique_ptr<StorageCache> storages_;
+  StorageCache storages_;
 };
 
 }  // namespace edgefx::detail

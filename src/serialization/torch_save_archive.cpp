@@ -3,7 +3,6 @@
 #include <edgefx/support/error.h>
 
 #include "serialization/byte_text.h"
-#include "serialization/pickle_reader.h"
 #include "serialization/strided_extent.h"
 
 #include <fmt/format.h>
@@ -13,14 +12,15 @@
 
 namespace edgefx::detail {
 
-TorchSaveArchive::TorchSaveArchive(std::span<const std::byte> bytes, std::string file, std::string record)
+TorchSaveArchive::TorchSaveArchive(std::span<const std::byte> bytes, std::string file, std::string record,
+                                   PickledObjects objects)
     : file_(std::move(file)), record_(std::move(record)), zip_(bytes, file_, record_) {
   findRoot();
   checkByteOrder();
   const ZipRecord& pickle = rootRecord("data.pkl", "torch.load");
   const std::string label = record_.empty() ? pickle.name : record_ + "/" + pickle.name;
   try {
-    value_ = readPickle(zip_.read(pickle).bytes(), label);
+    value_ = readPickle(zip_.read(pickle).bytes(), label, objects);
   } catch (Error& error) {
     Diagnostic known;
     known.file = file_;

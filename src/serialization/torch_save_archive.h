@@ -1,5 +1,6 @@
 #pragma once
 
+#include "serialization/pickle_reader.h"
 #include "serialization/pickle_value.h"
 #include "serialization/zip_reader.h"
 
@@ -16,7 +17,8 @@ namespace edgefx::detail {
 class TorchSaveArchive {
  public:
   // `file` and `record` say in errors where the bytes come from; either may be empty.
-  TorchSaveArchive(std::span<const std::byte> bytes, std::string file, std::string record);
+  TorchSaveArchive(std::span<const std::byte> bytes, std::string file, std::string record,
+                   PickledObjects objects = PickledObjects::Refuse);
 
   const PickleValue& value() const { return value_; }
 

@@ -1,13 +1,17 @@
 #include "serialization/torch_save_writer.h"
 
 #include "serialization/pickle_opcode.h"
+#include "serialization/tree_place.h"
 #include "serialization/zip_format.h"
-#include "serialization/zip_writer.h"
 #include "support/fail.h"
+
+#include <ATen/core/ivalue.h>
 
 #include <bit>
 #include <limits>
+#include <list>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -46,11 +50,17 @@ std::string_view storageClass(Dtype dtype) {
   }
 }
 
+// Deep enough for every tree that readers take.
+constexpr int kMaxDepth = 500;
+
 class TorchSaveWriter {
  public:
-  std::string write(const TensorTable& table) {
+  TorchSaveWriter() {
     op(PickleOp::Proto);
     pickle_ += '\x02';
+  }
+
+  void writeTable(const TensorTable& table) {
     op(PickleOp::EmptyDict);
     op(PickleOp::Mark);
     for (const TensorTable::Entry& entry : table) {
@@ -63,10 +73,23 @@ class TorchSaveWriter {
       }
     }
     op(PickleOp::SetItems);
-    op(PickleOp::Stop);
+  }
 
-    std::string archive;
-    ZipWriter zip(&archive, "archive");
+  void writeValue(const c10::IValue& value, const TreePlace& place, int depth = 1) {
+    if (value.isNone()) return op(PickleOp::None);
+    if (value.isBool()) return boolean(value.toBool());
+    if (value.isInt()) return integer(value.toInt());
+    if (value.isDouble()) return real(value.toDouble());
+    if (value.isString()) return text(value.toStringRef());
+    if (value.isTensor()) return writeTensorValue(value.toTensor(), place);
+    if (value.isDevice()) return device(value.toDevice());
+    if (value.isTuple() || value.isList() || value.isGenericDict())
+      return writeContainer(value, place, depth);
+    refuse(place, "a value of kind '{}' cannot be written", value.tagKind());
+  }
+
+  void finish(ZipWriter& zip) {
+    op(PickleOp::Stop);
     zip.add("data.pkl", std::as_bytes(std::span(pickle_)));
     const std::string_view order = std::endian::native == std::endian::little ? "little" : "big";
     zip.add("byteorder", std::as_bytes(std::span(order)));
@@ -74,7 +97,6 @@ class TorchSaveWriter {
     const std::string_view version = "3\n";
     zip.add("version", std::as_bytes(std::span(version)));
     zip.finish();
-    return archive;
   }
 
  private:
@@ -99,6 +121,22 @@ class TorchSaveWriter {
     op(PickleOp::Global);
     pickle_.append(module).append("\n").append(name).append("\n");
   }
+  void real(double value) {
+    op(PickleOp::BinFloat);
+    const auto bits = std::bit_cast<uint64_t>(value);
+    for (int shift = 56; shift >= 0; shift -= 8) pickle_ += static_cast<char>(bits >> shift & 0xff);
+  }
+  void device(const c10::Device& value) {
+    global("torch", "device");
+    text(c10::DeviceTypeName(value.type(), true));
+    if (value.has_index()) integer(value.index());
+    op(value.has_index() ? PickleOp::Tuple2 : PickleOp::Tuple1);
+    op(PickleOp::Reduce);
+  }
+  void memoize(uint32_t index) {
+    op(PickleOp::LongBinPut);
+    zip::append(pickle_, index);
+  }
   void integers(const std::vector<SymInt>& values) {
     op(PickleOp::Mark);
     for (const SymInt& value : values) {
@@ -113,6 +151,65 @@ class TorchSaveWriter {
     global("collections", "OrderedDict");
     op(PickleOp::EmptyTuple);
     op(PickleOp::Reduce);
+  }
+
+  template <typename... Args>
+  [[noreturn]] static void refuse(const TreePlace& place, fmt::format_string<Args...> format,
+                                  Args&&... args) {
+    fail<UnsupportedError>("{}: {}", place.text(), fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  // A container that several others share is written once, as Python does.
+  void writeContainer(const c10::IValue& value, const TreePlace& place, int depth) {
+    if (depth > kMaxDepth) refuse(place, "values nest more than {} levels deep", kMaxDepth);
+    const auto [known, isNew] = memo_.emplace(value.internalToPointer(), std::nullopt);
+    if (!isNew) {
+      if (!known->second) refuse(place, "a container lies in itself");
+      op(PickleOp::LongBinGet);
+      zip::append(pickle_, *known->second);
+      return;
+    }
+    const auto index = static_cast<uint32_t>(memo_.size() - 1);
+    auto write = [&](const c10::IValue& item, std::string step) {
+      writeValue(item, TreePlace{&place, std::move(step)}, depth + 1);
+    };
+    if (value.isTuple()) {
+      op(PickleOp::Mark);
+      size_t i = 0;
+      for (const c10::IValue& item : value.toTupleRef().elements()) write(item, fmt::format("[{}]", i++));
+      op(PickleOp::Tuple);
+      memoize(index);
+    } else if (value.isList()) {
+      op(PickleOp::EmptyList);
+      memoize(index);
+      op(PickleOp::Mark);
+      size_t i = 0;
+      for (const c10::IValue& item : value.toListRef()) write(item, fmt::format("[{}]", i++));
+      op(PickleOp::Appends);
+    } else {
+      op(PickleOp::EmptyDict);
+      memoize(index);
+      op(PickleOp::Mark);
+      for (const auto& entry : value.toGenericDict()) {
+        const c10::IValue& key = entry.key();
+        if (!key.isString() && !key.isInt() && !key.isBool() && !key.isDouble())
+          refuse(place, "a key of kind '{}' cannot be written", key.tagKind());
+        write(key, " key");
+        write(entry.value(), key.isString() ? fmt::format("['{}']", key.toStringRef()) : "[...]");
+      }
+      op(PickleOp::SetItems);
+    }
+    known->second = index;
+  }
+
+  void writeTensorValue(const at::Tensor& tensor, const TreePlace& place) {
+    try {
+      kept_.emplace_back(tensor);
+      writeEntry(kept_.back());
+    } catch (Error& error) {
+      error.addNote(fmt::format("in {}", place.text()));
+      throw;
+    }
   }
 
   void writeEntry(const StoredTensor& stored) {
@@ -179,12 +276,26 @@ class TorchSaveWriter {
   std::string pickle_;
   std::vector<std::span<const std::byte>> storages_;           // by key
   std::map<std::pair<const std::byte*, Dtype>, size_t> keys_;  // looked up only, never iterated
+  std::list<StoredTensor> kept_;                               // tensors that storages_ point into
+  // Containers, with their index once they are complete. Looked up only, never iterated.
+  std::map<const void*, std::optional<uint32_t>> memo_;
 };
 
 }  // namespace
 
 std::string torchSave(const TensorTable& table) {
-  return TorchSaveWriter().write(table);
+  TorchSaveWriter writer;
+  writer.writeTable(table);
+  std::string archive;
+  ZipWriter zip(&archive, "archive");
+  writer.finish(zip);
+  return archive;
+}
+
+void torchSave(const c10::IValue& value, ZipWriter& zip) {
+  TorchSaveWriter writer;
+  writer.writeValue(value, TreePlace{nullptr, "value"});
+  writer.finish(zip);
 }
 
 }  // namespace edgefx::detail

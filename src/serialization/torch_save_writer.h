@@ -2,6 +2,8 @@
 
 #include <edgefx/program/tensor_table.h>
 
+#include "serialization/zip_writer.h"
+
 #include <string>
 
 namespace edgefx::detail {
@@ -10,5 +12,8 @@ namespace edgefx::detail {
 // UnsupportedError, naming the entry, for what needs Python to be written: subclasses of tensors, objects,
 // tensors without memory of their own on the device "meta". O(bytes).
 std::string torchSave(const TensorTable& table);
+
+// The same for a tree of values: adds the records and finishes the archive. See saveTorchSave for errors.
+void torchSave(const c10::IValue& value, ZipWriter& zip);
 
 }  // namespace edgefx::detail

@@ -22,16 +22,17 @@ enum class Context { Null, Keys, Text, DefaultDict, Length };
 
 struct Container {
   std::string_view type;
+  TreeKind kind;
   Context context;
 };
 constexpr std::array<Container, 7> kContainers = {{
-    {"builtins.tuple", Context::Null},
-    {"builtins.list", Context::Null},
-    {"builtins.dict", Context::Keys},
-    {"collections.OrderedDict", Context::Keys},
-    {"collections.namedtuple", Context::Text},
-    {"collections.defaultdict", Context::DefaultDict},
-    {"collections.deque", Context::Length},
+    {"builtins.tuple", TreeKind::Tuple, Context::Null},
+    {"builtins.list", TreeKind::List, Context::Null},
+    {"builtins.dict", TreeKind::Dict, Context::Keys},
+    {"collections.OrderedDict", TreeKind::Dict, Context::Keys},
+    {"collections.namedtuple", TreeKind::NamedTuple, Context::Text},
+    {"collections.defaultdict", TreeKind::Dict, Context::DefaultDict},
+    {"collections.deque", TreeKind::Deque, Context::Length},
 }};
 
 JsonValue parseJson(simdjson::dom::parser& parser, std::string_view text, std::string& error) {
@@ -41,10 +42,40 @@ JsonValue parseJson(simdjson::dom::parser& parser, std::string_view text, std::s
   return root;
 }
 
-class TreeSpecChecker {
+// A key of a dict, whose kind is known to be none of the containers.
+TreeKey keyOf(JsonValue value) {
+  switch (value.type()) {
+    case simdjson::dom::element_type::STRING: {
+      std::string_view text;
+      if (value.get(text) == simdjson::SUCCESS) return std::string(text);
+      break;
+    }
+    case simdjson::dom::element_type::INT64: {
+      int64_t number = 0;
+      if (value.get(number) == simdjson::SUCCESS) return number;
+      break;
+    }
+    case simdjson::dom::element_type::BOOL: {
+      bool flag = false;
+      if (value.get(flag) == simdjson::SUCCESS) return flag;
+      break;
+    }
+    case simdjson::dom::element_type::UINT64:
+    case simdjson::dom::element_type::DOUBLE: {
+      double number = 0;
+      if (value.get(number) == simdjson::SUCCESS) return number;
+      break;
+    }
+    default:
+      break;
+  }
+  return std::monostate();
+}
+
+class TreeSpecReader {
  public:
-  // Returns the number of leaves.
-  size_t check(JsonValue root) {
+  // Returns the number of leaves. Fills `into` unless it is null.
+  size_t read(JsonValue root, TreeSpec* into) {
     simdjson::dom::array parts;
     if (root.get(parts) != simdjson::SUCCESS)
       failHere(fmt::format("expected [1, spec], found {}", kindName(root)));
@@ -58,7 +89,7 @@ class TreeSpecChecker {
       failHere(fmt::format("the protocol must be an integer, found {}", kindName(protocol)));
     }
     if (number != kProtocol) failHere(fmt::format("unknown protocol {}, expected {}", number, kProtocol));
-    node(*at);
+    node(*at, into);
     return leaves_;
   }
 
@@ -93,7 +124,7 @@ class TreeSpecChecker {
     return found;
   }
 
-  void node(JsonValue value) {
+  void node(JsonValue value, TreeSpec* into) {
     if (path_.size() >= kDeepest) failHere(fmt::format("nested deeper than {} levels", kDeepest));
     Members found = members(value);
     simdjson::dom::array children;
@@ -111,20 +142,29 @@ class TreeSpecChecker {
     if (found.type->get(type) != simdjson::SUCCESS) {
       failHere(fmt::format("'type' must be a string or null, found {}", kindName(*found.type)));
     }
-    for (const Container& known : kContainers) {
-      if (known.type == type) checkContext(known, *found.context, count);
+    if (into != nullptr) {
+      into->kind = TreeKind::Other;
+      into->type = type;
+      into->children.resize(count);
     }
+    for (const Container& known : kContainers) {
+      if (known.type != type) continue;
+      if (into != nullptr) into->kind = known.kind;
+      checkContext(known, *found.context, count, into);
+    }
+    const size_t leavesBefore = leaves_;
     path_.push_back(0);
     for (JsonValue child : children) {
-      node(child);
+      node(child, into != nullptr ? &into->children[path_.back()] : nullptr);
       ++path_.back();
     }
     path_.pop_back();
+    if (into != nullptr) into->leaves = leaves_ - leavesBefore;
   }
 
-  void checkContext(const Container& container, JsonValue context, size_t children) {
+  void checkContext(const Container& container, JsonValue context, size_t children, TreeSpec* into) {
     if (container.context == Context::DefaultDict) {
-      checkDefaultDict(context, children);
+      checkDefaultDict(context, children, into);
       return;
     }
     std::string_view text;
@@ -140,7 +180,7 @@ class TreeSpecChecker {
     JsonValue held = parseJson(contextParser_, text, error);
     if (!error.empty()) failHere(fmt::format("the context of '{}' is {}", container.type, error));
     if (container.context == Context::Keys) {
-      checkKeys(held, children);
+      checkKeys(held, children, into);
     } else if (held.is_null()) {
       return;
     } else if (container.context == Context::Null) {
@@ -151,7 +191,7 @@ class TreeSpecChecker {
   }
 
   // Keys in the order of the children.
-  void checkKeys(JsonValue value, size_t children) {
+  void checkKeys(JsonValue value, size_t children, TreeSpec* into) {
     simdjson::dom::array keys;
     if (value.get(keys) != simdjson::SUCCESS) {
       failHere(fmt::format("the keys of a dict must be an array, found {}", kindName(value)));
@@ -164,11 +204,12 @@ class TreeSpecChecker {
         failHere(fmt::format("{} cannot be the key of a dict", kindName(key)));
       std::string text = pythonJson(key);
       if (!seen.insert(text).second) failHere(fmt::format("key {} of a dict occurs twice", printable(text)));
+      if (into != nullptr) into->keys.push_back(keyOf(key));
     }
   }
 
   // The only container whose context is no text.
-  void checkDefaultDict(JsonValue context, size_t children) {
+  void checkDefaultDict(JsonValue context, size_t children, TreeSpec* into) {
     simdjson::dom::object fields;
     if (context.get(fields) != simdjson::SUCCESS) {
       failHere(fmt::format("the context of a defaultdict must be an object, found {}", kindName(context)));
@@ -183,7 +224,7 @@ class TreeSpecChecker {
     if (fields.at_key("dict_context").get(keys) != simdjson::SUCCESS) {
       failHere("the context of a defaultdict needs its 'dict_context'");
     }
-    checkKeys(keys, children);
+    checkKeys(keys, children, into);
   }
 
   void checkLength(JsonValue value, size_t children) {
@@ -202,14 +243,24 @@ class TreeSpecChecker {
   size_t leaves_ = 0;
 };
 
-}  // namespace
-
-size_t checkTreeSpec(std::string_view text) {
+size_t readTreeSpec(std::string_view text, TreeSpec* into) {
   simdjson::dom::parser parser;
   std::string error;
   JsonValue root = parseJson(parser, text, error);
   if (!error.empty()) fail<ParseError>("tree spec: {}", error);
-  return TreeSpecChecker().check(root);
+  return TreeSpecReader().read(root, into);
+}
+
+}  // namespace
+
+TreeSpec parseTreeSpec(std::string_view text) {
+  TreeSpec spec;
+  readTreeSpec(text, &spec);
+  return spec;
+}
+
+size_t checkTreeSpec(std::string_view text) {
+  return readTreeSpec(text, nullptr);
 }
 
 }  // namespace edgefx::detail

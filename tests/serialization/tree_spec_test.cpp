@@ -44,6 +44,28 @@ TEST(TreeSpec, CountsLeaves) {
   EXPECT_EQ(checkTreeSpec(spec(nested)), 5u);
 }
 
+TEST(TreeSpec, GivesTheTree) {
+  std::string nested = R"({"type": "builtins.tuple", "context": "null", "children_spec": [)" +
+                       container("mylib.Pair", "7", 2) + ", " +
+                       container("builtins.dict", R"("[\"b\", 1, 2.5, true, null]")", 5) + "]}";
+  const TreeSpec tree = parseTreeSpec(spec(nested));
+  EXPECT_EQ(tree.kind, TreeKind::Tuple);
+  EXPECT_EQ(tree.type, "builtins.tuple");
+  EXPECT_EQ(tree.leaves, 7u);
+  ASSERT_EQ(tree.children.size(), 2u);
+  EXPECT_EQ(tree.children[0].kind, TreeKind::Other);
+  EXPECT_EQ(tree.children[0].type, "mylib.Pair");
+  EXPECT_EQ(tree.children[0].leaves, 2u);
+  EXPECT_EQ(tree.children[1].kind, TreeKind::Dict);
+  EXPECT_EQ(tree.children[1].keys,
+            (std::vector<TreeKey>{std::string("b"), int64_t{1}, 2.5, true, std::monostate()}));
+  EXPECT_EQ(tree.children[1].children[4].kind, TreeKind::Leaf);
+  EXPECT_EQ(parseTreeSpec(spec(container("collections.OrderedDict", R"("[\"a\"]")", 1))).kind,
+            TreeKind::Dict);
+  EXPECT_EQ(parseTreeSpec(spec(container("collections.deque", R"("null")", 1))).kind, TreeKind::Deque);
+  EXPECT_MENTIONS(errorOf<ParseError>([&] { parseTreeSpec("[1]"); }), "found an array of 1");
+}
+
 TEST(TreeSpec, AcceptsEveryContainerOfPython) {
   EXPECT_EQ(checkTreeSpec(spec(container("collections.OrderedDict", R"("[\"b\", \"a\"]")", 2))), 2u);
   EXPECT_EQ(checkTreeSpec(spec(container("collections.namedtuple", R"("__main__.Point")", 2))), 2u);
