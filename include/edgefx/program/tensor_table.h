@@ -1,6 +1,7 @@
 #pragma once
 
 #include <edgefx/ir/meta.h>
+#include <edgefx/ir/scalar_type.h>
 #include <edgefx/support/shared_bytes.h>
 
 #include <ATen/core/Tensor.h>
@@ -15,9 +16,6 @@
 #include <utility>
 
 namespace edgefx {
-
-std::optional<at::ScalarType> toScalarType(Dtype dtype);  // none if this LibTorch lacks it
-std::optional<Dtype> fromScalarType(at::ScalarType type);
 
 // A weight or constant. Handles are cheap to copy and share the storage; the bytes are never copied.
 class StoredTensor {
