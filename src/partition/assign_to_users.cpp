@@ -57,9 +57,10 @@ class LinkLists {
 // higher than those that it reaches.
 class UserMerger {
  public:
-  UserMerger(const Graph& graph, const std::vector<uint8_t>& claimed)
+  UserMerger(const Graph& graph, const std::vector<uint8_t>& claimed, const MemoryOrder& order)
       : graph_(graph),
         claimed_(claimed),
+        order_(order),
         items_(graph.idBound()),
         users_(graph.idBound()),
         producers_(graph.idBound()) {}
@@ -102,12 +103,14 @@ class UserMerger {
 
   void addItem(const Node& node) {
     uint32_t height = 0;
-    for (const Node& user : node.users()) {
-      const uint32_t item = find(user.id());
+    const auto precede = [&](const Node& later) {
+      const uint32_t item = find(later.id());
       height = std::max(height, items_[item].height + 1);
-      users_.append(node.id(), user.id());
+      users_.append(node.id(), later.id());
       producers_.append(item, node.id());
-    }
+    };
+    for (const Node& user : node.users()) precede(user);
+    for (const Node* later : order_.after(node)) precede(*later);
     items_[node.id()].height = height;
   }
 
@@ -241,6 +244,7 @@ class UserMerger {
 
   const Graph& graph_;
   const std::vector<uint8_t>& claimed_;
+  const MemoryOrder& order_;
   std::vector<Item> items_;
   LinkLists users_, producers_;
   Search forwards_, backwards_;
@@ -250,8 +254,9 @@ class UserMerger {
 
 }  // namespace
 
-PartitionAssignment assignToUsers(const Graph& graph, const std::vector<uint8_t>& claimed) {
-  return UserMerger(graph, claimed).run();
+PartitionAssignment assignToUsers(const Graph& graph, const std::vector<uint8_t>& claimed,
+                                  const MemoryOrder& order) {
+  return UserMerger(graph, claimed, order).run();
 }
 
 }  // namespace edgefx::detail

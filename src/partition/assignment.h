@@ -2,6 +2,8 @@
 
 #include <edgefx/ir/graph.h>
 
+#include "program/memory_order.h"
+
 #include <cstdint>
 #include <vector>
 
@@ -17,6 +19,7 @@ struct PartitionAssignment {
 
 // Partitions of claimed nodes (1 at their node id) that grow only along uses: what the reference does if it
 // is told to skip horizontal fusion, without the cycles that its stale records let through.
-PartitionAssignment assignToUsers(const Graph& graph, const std::vector<uint8_t>& claimed);
+PartitionAssignment assignToUsers(const Graph& graph, const std::vector<uint8_t>& claimed,
+                                  const MemoryOrder& order);
 
 }  // namespace edgefx::detail

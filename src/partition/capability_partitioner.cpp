@@ -10,6 +10,7 @@
 namespace edgefx {
 
 using detail::fail;
+using detail::MemoryOrder;
 using detail::PartitionAssignment;
 using detail::producerOf;
 
@@ -49,7 +50,8 @@ ClaimedNodes claimNodes(const Graph& graph, const OperatorSupport& support) {
 // cycle. A node that was refused by a partition reaches it, so younger partitions reach all older ones, and
 // what a node reaches are the partitions up to some number. One number a node therefore does for
 // reachability.
-PartitionAssignment assignByLevel(const Graph& graph, const std::vector<uint8_t>& claimed) {
+PartitionAssignment assignByLevel(const Graph& graph, const std::vector<uint8_t>& claimed,
+                                  const MemoryOrder& order) {
   PartitionAssignment result;
   std::vector<uint32_t>& level = result.partitionOf;
   // Until its turn, a claimed node holds the oldest partition that its users let it join. Others hold how
@@ -60,10 +62,12 @@ PartitionAssignment assignByLevel(const Graph& graph, const std::vector<uint8_t>
   for (const Node* node = graph.back(); node != nullptr; node = node->prev()) {
     const uint32_t own = level[node->id()];
     const bool isClaimed = claimed[node->id()] != 0;
-    for (const Node& input : node->inputs()) {
-      const uint32_t seen = isClaimed && claimed[input.id()] == 0 ? own + 1 : own;
-      level[input.id()] = std::max(level[input.id()], seen);
-    }
+    const auto reach = [&](const Node& earlier) {
+      const uint32_t seen = isClaimed && claimed[earlier.id()] == 0 ? own + 1 : own;
+      level[earlier.id()] = std::max(level[earlier.id()], seen);
+    };
+    for (const Node& input : node->inputs()) reach(input);
+    for (const Node* earlier : order.before(*node)) reach(*earlier);
     if (!isClaimed) {
       level[node->id()] = kNone;
       continue;
@@ -181,9 +185,10 @@ struct Bookend {
 std::vector<ProposedPartition> proposePartitions(const Graph& graph, const OperatorSupport& support,
                                                  const CapabilityOptions& options) {
   const ClaimedNodes claimed = claimNodes(graph, support);
+  const MemoryOrder order(graph);
   PartitionAssignment assignment = options.skipHorizontalFusion
-                                       ? detail::assignToUsers(graph, claimed.isClaimed)
-                                       : assignByLevel(graph, claimed.isClaimed);
+                                       ? detail::assignToUsers(graph, claimed.isClaimed, order)
+                                       : assignByLevel(graph, claimed.isClaimed, order);
   const std::vector<Move> moves = followProducers(graph, claimed, assignment);
   std::vector<ProposedPartition> partitions = listNodes(graph, claimed, assignment, moves);
   const OperatorList nonCompute(options.nonComputeOps), alone(options.allowedSingleNodePartitionOps);

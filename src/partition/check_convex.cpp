@@ -30,6 +30,10 @@ class FusedView {
         const size_t other = vertexOf(user);
         if (other != own) visit(from, user, other);
       }
+      for (const Node* later : graph_.order.after(from)) {
+        const size_t other = vertexOf(*later);
+        if (other != own) visit(from, *later, other);
+      }
     };
     eachMember(node, leave);
   }
@@ -60,6 +64,7 @@ const Node* findOnCycle(const TaggedGraph& graph, const FusedView& view) {
       ++vertices;
     }
     for (const Node& input : node.inputs()) waiting[own] += view.vertexOf(input) != own;
+    for (const Node* earlier : graph.order.before(node)) waiting[own] += view.vertexOf(*earlier) != own;
   }
   for (const Node& node : nodes.nodes()) {
     const size_t own = view.vertexOf(node);
@@ -80,6 +85,10 @@ const Node* findOnCycle(const TaggedGraph& graph, const FusedView& view) {
     view.eachMember(*first[vertex], [&](const Node& member) {
       for (const Node& input : member.inputs()) {
         const size_t other = view.vertexOf(input);
+        if (other != vertex && waiting[other] != 0) found = other;
+      }
+      for (const Node* earlier : graph.order.before(member)) {
+        const size_t other = view.vertexOf(*earlier);
         if (other != vertex && waiting[other] != 0) found = other;
       }
     });

@@ -42,7 +42,7 @@ class Fuser {
     for (uint32_t partition = 0; partition < count; ++partition) {
       fused.push_back(cut(partition, tagged_.members[partition]));
       if (exact || fused.size() == count) {
-        sortLikeFx(graph_);
+        sort();
         graphBuilder().forgetErasedNames();
       }
     }
@@ -52,6 +52,21 @@ class Fuser {
 
  private:
   GraphBuilder graphBuilder() { return GraphBuilder(graph_); }
+
+  void sort() {
+    std::vector<MemoryOrder::Pair> order;
+    for (const auto& [first, second] : tagged_.order.pairs()) {
+      const MemoryOrder::Pair pair(standsFor(*first), standsFor(*second));
+      if (pair.first != pair.second) order.push_back(pair);
+    }
+    sortLikeFx(graph_, order);
+  }
+
+  // The call that a node of the graph before went into, or the node itself.
+  const Node* standsFor(const Node& node) const {
+    const auto found = calls_.find(&node);
+    return found == calls_.end() ? &node : found->second;
+  }
 
   FusedPartition cut(uint32_t number, std::vector<Node*>& nodes) {
     std::sort(nodes.begin(), nodes.end(), [](const Node* a, const Node* b) { return a->isBefore(*b); });
@@ -63,6 +78,9 @@ class Fuser {
     const std::vector<Node*> outputs = outputsOf(number, nodes);
     copyOut(partition, inputs, nodes);
     placeCall(partition, number, inputs, outputs, *nodes.back());
+    if (!tagged_.order.empty()) {
+      for (const Node* node : nodes) calls_.emplace(node, partition.call);
+    }
     for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) graphBuilder().erase(**node);
     return partition;
   }
@@ -201,6 +219,7 @@ class Fuser {
   std::vector<Node*> inner_;  // by id: the copy in the partition at hand
   std::unordered_map<std::string_view, size_t> timesNamed_;
   std::vector<Move> moves_;
+  std::unordered_map<const Node*, const Node*> calls_;  // of nodes cut out, if anything is written in place
 };
 
 }  // namespace
@@ -209,6 +228,7 @@ std::vector<FusedPartition> fusePartitions(GraphModule& owner, const std::string
                                            const ExportedProgram& program, const PartitionResult& result,
                                            const FusingOrder& order) {
   TaggedGraph tagged = readTags(owner, path, program, result, order);
+  if (!tagged.members.empty()) tagged.order = MemoryOrder(owner);
   checkConvex(tagged, result);
   return Fuser(tagged, program, result).run();
 }

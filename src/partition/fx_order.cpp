@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <unordered_map>
 #include <vector>
 
 namespace edgefx::detail {
@@ -38,12 +39,21 @@ bool goesAhead(const Node& node) {
 
 }  // namespace
 
-void sortLikeFx(Graph& graph) {
+void sortLikeFx(Graph& graph, std::span<const std::pair<const Node*, const Node*>> more) {
   std::vector<uint32_t> waiting(graph.idBound(), 0);
   std::deque<Node*> queue;
   for (Node& node : graph.nodes()) {
     waiting[node.id()] = static_cast<uint32_t>(node.numInputs());
-    if (node.numInputs() == 0) queue.push_back(&node);
+  }
+  std::unordered_map<const Node*, std::vector<const Node*>> followers;
+  for (const auto& [first, second] : more) {
+    followers[first].push_back(second);
+    ++waiting[second->id()];
+  }
+  std::unordered_map<const Node*, Node*> writable;
+  for (Node& node : graph.nodes()) {
+    if (waiting[node.id()] == 0) queue.push_back(&node);
+    if (!more.empty()) writable.emplace(&node, &node);
   }
   std::vector<Node*> order;
   order.reserve(graph.size());
@@ -56,13 +66,18 @@ void sortLikeFx(Graph& graph) {
     } else {
       order.push_back(&node);
     }
-    for (Node& user : node.users()) {
-      if (--waiting[user.id()] != 0) continue;
+    const auto arrive = [&](Node& user) {
+      if (--waiting[user.id()] != 0) return;
       if (goesAhead(user)) {
         queue.push_front(&user);
       } else {
         queue.push_back(&user);
       }
+    };
+    for (Node& user : node.users()) arrive(user);
+    if (followers.empty()) continue;
+    if (const auto found = followers.find(&node); found != followers.end()) {
+      for (const Node* follower : found->second) arrive(*writable.at(follower));
     }
   }
   std::stable_partition(order.begin(), order.end(), [](const Node* node) { return node->isPlaceholder(); });

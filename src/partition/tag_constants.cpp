@@ -1,5 +1,6 @@
 #include <edgefx/partition/tag_constants.h>
 #include <edgefx/program/signature.h>
+#include <edgefx/program/tensor_table.h>
 
 #include "partition/memory_use.h"
 
@@ -9,42 +10,11 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace edgefx {
 namespace {
-
-// What the program writes, in place or as the signature says, by the stored tensor's name: one name may be
-// that of a buffer or of a parameter.
-class Mutations {
- public:
-  explicit Mutations(const ExportedProgram& program) {
-    for (const OutputSpec& spec : program.signature.outputs) {
-      if (!spec.target) continue;
-      if (spec.kind == OutputKind::BufferMutation) buffers_[*spec.target].push_back(&spec);
-      // Who gets the gradient of a parameter is going to write it.
-      const bool isGradient = spec.kind == OutputKind::GradientToParameter;
-      if (isGradient || spec.kind == OutputKind::ParameterMutation) parameters_.insert(*spec.target);
-    }
-  }
-
-  bool writes(const Node& node, const InputSpec& input) const {
-    if (!input.target) return false;
-    const bool isResult = input.kind == InputKind::Parameter ? parameters_.contains(*input.target)
-                                                             : buffers_.contains(*input.target);
-    return isResult || detail::memoryUse(node).isWritten;
-  }
-  // The results that are new values of the buffer.
-  const std::vector<const OutputSpec*>& newValues(const InputSpec& buffer) const {
-    static const std::vector<const OutputSpec*> kNone;
-    auto found = buffer.target ? buffers_.find(*buffer.target) : buffers_.end();
-    return found == buffers_.end() ? kNone : found->second;
-  }
-
- private:
-  std::map<std::string_view, std::vector<const OutputSpec*>> buffers_;
-  std::set<std::string_view> parameters_;
-};
 
 // The placeholders of stored tensors with their specs, in order.
 template <typename Visit>
@@ -55,6 +25,57 @@ void forEachStored(const ExportedProgram& program, Visit&& visit) {
     if (spec != nullptr && isStoredTensor(spec->kind)) visit(*node, *spec);
   }
 }
+
+// What the program writes, in place or as the signature says, by the stored tensor's name: one name may be
+// that of a buffer or of a parameter. What shares memory with a tensor that is written, is written too.
+class Mutations {
+ public:
+  explicit Mutations(const ExportedProgram& program) : program_(program) {
+    for (const OutputSpec& spec : program.signature.outputs) {
+      if (!spec.target) continue;
+      if (spec.kind == OutputKind::BufferMutation) buffers_[*spec.target].push_back(&spec);
+      // Who gets the gradient of a parameter is going to write it.
+      const bool isGradient = spec.kind == OutputKind::GradientToParameter;
+      if (isGradient || spec.kind == OutputKind::ParameterMutation) parameters_.insert(*spec.target);
+    }
+    forEachStored(program, [&](const Node& node, const InputSpec& input) {
+      if (!isWritten(node, input)) return;
+      if (const void* memory = memoryOf(input)) written_.insert(memory);
+    });
+  }
+
+  bool writes(const Node& node, const InputSpec& input) const {
+    if (isWritten(node, input)) return true;
+    return !written_.empty() && written_.contains(memoryOf(input));
+  }
+  // The results that are new values of the buffer.
+  const std::vector<const OutputSpec*>& newValues(const InputSpec& buffer) const {
+    static const std::vector<const OutputSpec*> kNone;
+    auto found = buffer.target ? buffers_.find(*buffer.target) : buffers_.end();
+    return found == buffers_.end() ? kNone : found->second;
+  }
+
+ private:
+  bool isWritten(const Node& node, const InputSpec& input) const {
+    if (!input.target) return false;
+    const bool isResult = input.kind == InputKind::Parameter ? parameters_.contains(*input.target)
+                                                             : buffers_.contains(*input.target);
+    return isResult || detail::memoryUse(node).isWritten;
+  }
+
+  // Null for what has no memory.
+  const void* memoryOf(const InputSpec& input) const {
+    if (!input.target) return nullptr;
+    const StoredTensor* found = program_.stateDict().find(*input.target);
+    if (found == nullptr) found = program_.constants().find(*input.target);
+    return found == nullptr || found->isOpaque() ? nullptr : found->storage().data();
+  }
+
+  const ExportedProgram& program_;
+  std::map<std::string_view, std::vector<const OutputSpec*>> buffers_;
+  std::set<std::string_view> parameters_;
+  std::unordered_set<const void*> written_;  // memory of tensors that are written; null never
+};
 
 template <typename Visit>
 void forEachWrittenBuffer(const ExportedProgram& program, const Mutations& mutations, Visit&& visit) {

@@ -3,6 +3,8 @@
 #include <edgefx/partition/partitioner.h>
 #include <edgefx/support/error.h>
 
+#include "program/memory_order.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -31,6 +33,7 @@ struct TaggedGraph {
   NodeMap<uint32_t> partitionOf;            // kNone for nodes that stay
   std::vector<size_t> specs;                // of each partition: its position in PartitionResult::specs()
   std::vector<std::vector<Node*>> members;  // of each partition, in the order of the graph
+  MemoryOrder order;                        // of what is written in place
 
   uint32_t partition(const Node& node) const { return partitionOf[node]; }
 };

@@ -148,7 +148,7 @@ class Interpreter::Impl : public detail::StepHost {
     if (at != arguments.size()) {
       detail::fail<UsageError>("the delegate takes {} arguments, got {}", at, arguments.size());
     }
-    return run(inputs);
+    return run(inputs, true);
   }
 
   bool isTapped() const override { return static_cast<bool>(options_->tap); }
@@ -236,7 +236,9 @@ class Interpreter::Impl : public detail::StepHost {
     }
   }
 
-  std::vector<c10::IValue> run(std::span<const c10::IValue> given) {
+  // `inPlace`: the inputs are values of another run, which operators may write as they come; otherwise they
+  // are the caller's, which are written when all is done.
+  std::vector<c10::IValue> run(std::span<const c10::IValue> given, bool inPlace = false) {
     detail::SymbolValues symbols;
     Values bound = inputs_.bind(given, symbols);
     std::vector<at::Tensor> next = state_.begin();
@@ -247,7 +249,7 @@ class Interpreter::Impl : public detail::StepHost {
       size_t input;
       at::Tensor copy;
     };
-    std::vector<InPlace> inPlace;  // user inputs that operators write: copies, until the run is over
+    std::vector<InPlace> copies;  // user inputs that operators write: copies, until the run is over
     size_t user = 0;
     for (size_t i = 0; i < specs.size(); ++i) {
       if (specs[i].kind != InputKind::UserInput) {
@@ -255,9 +257,9 @@ class Interpreter::Impl : public detail::StepHost {
         continue;
       }
       values[i] = std::move(bound[user]);
-      if (writesInput[i] && values[i].isTensor()) {
-        inPlace.push_back({user, values[i].toTensor().clone()});
-        values[i] = inPlace.back().copy;
+      if (!inPlace && writesInput[i] && values[i].isTensor()) {
+        copies.push_back({user, values[i].toTensor().clone()});
+        values[i] = copies.back().copy;
       }
       ++user;
     }
@@ -272,7 +274,7 @@ class Interpreter::Impl : public detail::StepHost {
       written.push_back(std::move(results[write.output]));
     }
     std::vector<std::pair<at::Tensor, at::Tensor>> toInputs;
-    for (const InPlace& copy : inPlace) toInputs.emplace_back(given[copy.input].toTensor(), copy.copy);
+    for (const InPlace& copy : copies) toInputs.emplace_back(given[copy.input].toTensor(), copy.copy);
     for (const Written& write : writtenInputs_)
       addInputWrite(toInputs, given[write.input], results[write.output]);
 
