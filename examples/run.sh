@@ -22,5 +22,13 @@ build/release/edgefx lower examples/data/linear_atan_relu.pt2 -o "$out/linear_at
 build/release/edgefx print "$out/linear_atan_relu.tool.pt2"
 
 echo
+echo "what it computes, beside the original: edgefx compare --plugin libtiny_library.so"
+build/release/edgefx compare examples/data/linear_atan_relu.pt2 "$out/linear_atan_relu.tool.pt2" \
+  --plugin "$out/libtiny_library.so"
+
+echo
 echo "delegates: a model with a key-value cache, lowered with its control flow and inside of it"
 "$out/delegate_kv_cache" examples/data/kv_cache_cond.pt2 "$out"
+for lowered in "$out/kv_cache_whole.pt2" "$out/kv_cache_branches.pt2"; do
+  "$out/check_lowering" examples/data/kv_cache_cond.pt2 "$lowered"
+done

@@ -22,6 +22,7 @@
 #include <edgefx/ir/node_queries.h>
 #include <edgefx/ir/operators.h>
 #include <edgefx/ir/sym_expr.h>
+#include <edgefx/ir/sym_value.h>
 #include <edgefx/ir/target.h>
 #include <edgefx/manager/compile_config.h>
 #include <edgefx/manager/constant_value.h>
@@ -41,9 +42,13 @@
 #include <edgefx/program/exported_program.h>
 #include <edgefx/program/lowered_module.h>
 #include <edgefx/program/signature.h>
+#include <edgefx/run/interpreter.h>
+#include <edgefx/run/pytree.h>
+#include <edgefx/run/verify_lowering.h>
 #include <edgefx/serialization/exir.h>
 #include <edgefx/serialization/payloads.h>
 #include <edgefx/serialization/pt2.h>
+#include <edgefx/serialization/torch_save.h>
 #include <edgefx/support/error.h>
 #include <edgefx/support/warning.h>
 #include <edgefx/version.h>

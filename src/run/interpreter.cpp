@@ -1,4 +1,5 @@
 #include <edgefx/run/interpreter.h>
+#include <edgefx/run/pytree.h>
 
 #include "run/input_binding.h"
 #include "run/program_state.h"
@@ -111,6 +112,8 @@ class Interpreter::Impl : public detail::StepHost {
       throw;
     }
   }
+
+  const ExportedProgram& program() const { return program_; }
 
   // Null if no input has the target.
   const at::Tensor* findState(std::string_view target) const {
@@ -344,6 +347,16 @@ std::vector<c10::IValue> Interpreter::run(std::span<const c10::IValue> inputs) {
 
 std::vector<c10::IValue> Interpreter::run(const std::vector<c10::IValue>& inputs) {
   return run(std::span<const c10::IValue>(inputs));
+}
+
+c10::IValue Interpreter::call(const std::vector<c10::IValue>& args,
+                              const std::vector<std::pair<std::string, c10::IValue>>& kwargs) {
+  const ExportedProgram& program = impl_->program();
+  std::vector<c10::IValue> results = run(flattenInputs(program, args, kwargs));
+  const bool hasConvention = !program.moduleCallGraph.empty() && program.moduleCallGraph.front().signature;
+  if (hasConvention) return unflatten(std::move(results), program.moduleCallGraph.front().signature->outSpec);
+  if (results.size() == 1) return std::move(results.front());
+  return c10::ivalue::Tuple::create(std::move(results));
 }
 
 at::Tensor Interpreter::state(std::string_view target) const {

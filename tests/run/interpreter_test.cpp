@@ -197,6 +197,28 @@ TEST(Interpreter, ArgumentsAreConvertedBySchema) {
   EXPECT_EQ(results[6].toTensor().scalar_type(), at::kLong);
 }
 
+TEST(Interpreter, CallsTakeNestedArguments) {
+  ExportedProgram program = tinyProgram();
+  const at::Tensor x = sampleTensor({1, 4});
+  const at::Tensor expected = Interpreter(program).run({x})[0].toTensor();
+  // The convention of the builder: positional arguments, a tuple of results.
+  const c10::IValue nested = Interpreter(program).call({x});
+  ASSERT_TRUE(nested.isTuple());
+  expectEqual(nested.toTupleRef().elements()[0].toTensor(), expected);
+
+  ModuleCallSignature& convention = *program.moduleCallGraph.front().signature;
+  const std::string leaf = R"({"type": null, "context": null, "children_spec": []})";
+  convention.inSpec = R"([1, {"type": "builtins.tuple", "context": "null", "children_spec": [)"
+                      R"({"type": "builtins.tuple", "context": "null", "children_spec": []}, )"
+                      R"({"type": "builtins.dict", "context": "[\"x\"]", "children_spec": [)" +
+                      leaf + "]}]}]";
+  convention.outSpec = "[1, " + leaf + "]";
+  const c10::IValue named = Interpreter(program).call({}, {{"x", x}});
+  ASSERT_TRUE(named.isTensor());
+  expectEqual(named.toTensor(), expected);
+  EXPECT_THROW(Interpreter(program).call({x}), UsageError);
+}
+
 TEST(Interpreter, WrongInputsAreRefused) {
   ProgramBuilder builder;
   const SymInt s0 = symbol("s0");

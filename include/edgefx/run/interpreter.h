@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace c10 {
@@ -74,6 +75,11 @@ class Interpreter {
   // line if something fails on the way; inputs and state are then as they were.
   std::vector<c10::IValue> run(std::span<const c10::IValue> inputs);
   std::vector<c10::IValue> run(const std::vector<c10::IValue>& inputs);
+
+  // The same with arguments as Python calls the program with, and results nested as the program gives them,
+  // by its calling convention (see run/pytree.h). Throws also what flattenInputs and unflatten throw.
+  c10::IValue call(const std::vector<c10::IValue>& args,
+                   const std::vector<std::pair<std::string, c10::IValue>>& kwargs = {});
 
   // A parameter, buffer or constant by its name in the state dict or the constants. Buffers that delegates
   // took along are found too. Throws UsageError if no input of the program has it. O(inputs).
