@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -36,7 +37,8 @@ struct PendingMethod {
   std::string name;
   ExportedProgram program;
   PartitionResult result;
-  std::vector<GraphModule*> modules;  // that hold partitions, in the order of their visit
+  std::vector<GraphModule*> modules;       // that hold partitions, in the order of their visit
+  std::vector<FusedPartition> partitions;  // until they are delegates
   std::vector<PendingDelegate> delegates;
 
   const DelegationSpec& spec(const PendingDelegate& delegate) const {
@@ -80,22 +82,20 @@ void checkBackends(const PendingMethod& method, const BackendRegistry& registry)
 }
 
 // The graph modules that are left after the top level was fused, depth first.
-void fuseModules(PendingMethod& method) {
+void fuseModules(PendingMethod& method, const detail::FusingOrder& order) {
   struct Visit {
     GraphModule* module;
     std::string path;
   };
   std::vector<Visit> pending{{&method.program.graphModule(), ""}};
   std::unordered_set<const GraphModule*> reached{pending.front().module};
-  const detail::FusingOrder order = detail::fusingOrder(method.result);
   while (!pending.empty()) {
     const Visit visit = std::move(pending.back());
     pending.pop_back();
     std::vector<FusedPartition> fused =
         detail::fusePartitions(*visit.module, visit.path, method.program, method.result, order);
     if (!fused.empty()) method.modules.push_back(visit.module);
-    for (FusedPartition& partition : fused)
-      method.delegates.push_back({std::move(partition), ExportedProgram()});
+    std::ranges::move(fused, std::back_inserter(method.partitions));
     const size_t first = pending.size();
     for (const Node& node : std::as_const(visit.module->graph()).nodes()) {
       if (!node.isGetAttr()) continue;
@@ -110,9 +110,12 @@ void fuseModules(PendingMethod& method) {
 void makeDelegatePrograms(PendingMethod& method) {
   detail::renameResults(method.program);
   detail::StateSplitter splitter(method.program);
-  for (PendingDelegate& delegate : method.delegates) {
-    delegate.program = splitter.makeProgram(delegate.partition);
+  method.delegates.reserve(method.partitions.size());
+  for (FusedPartition& partition : method.partitions) {
+    ExportedProgram program = splitter.makeProgram(partition);
+    method.delegates.push_back({std::move(partition), std::move(program)});
   }
+  method.partitions.clear();
   splitter.finish();
 
   std::unordered_map<const Node*, size_t> positions;
@@ -134,8 +137,9 @@ PendingMethod fuseMethod(const MethodToPartition& method, const BackendRegistry&
     }
     pending.result = runPartitioner(method, std::as_const(pending.program));
     checkBackends(pending, registry);
-    detail::duplicateConstants(pending.program, pending.result);
-    fuseModules(pending);
+    const detail::FusingOrder order = detail::fusingOrder(pending.result);
+    detail::duplicateConstants(pending.program, pending.result, order);
+    fuseModules(pending, order);
     makeDelegatePrograms(pending);
   } catch (Error& error) {
     error.fillIn(pending.place());
@@ -265,20 +269,18 @@ class DelegateInserter {
   void insert(PendingDelegate& delegate, const std::string& name, PreprocessResult made) {
     const DelegationSpec& spec = method_.spec(delegate);
     GraphModule& owner = *delegate.partition.owner;
-    auto lowered = std::make_shared<LoweredModule>();
-    lowered->backendId = spec.backendId;
-    lowered->processedBytes = std::move(made.processedBytes);
-    lowered->compileSpecs = spec.compileSpecs;
-    lowered->program = std::move(delegate.program);
-    lowered->debugHandleMap = std::move(made.debugHandleMap);
-    lowered->namedData = std::move(made.namedData);
+    auto lowered = std::make_shared<LoweredModule>(LoweredModule{
+        spec.backendId, std::move(made.processedBytes), spec.compileSpecs, std::move(delegate.program),
+        std::move(made.debugHandleMap), std::move(made.namedData)});
     addLoweredModule(owner, name, std::move(lowered));
 
     static const Target kCallDelegate("higher_order.executorch_call_delegate");
     Node& placeholderCall = *delegate.partition.call;
     Graph& graph = owner.graph();
     InsertionGuard guard(graph, before(placeholderCall));
-    Args args{graph.getAttr(name, name)};
+    Args args;
+    args.reserve(placeholderCall.args().size() + 1);
+    args.emplace_back(graph.getAttr(name, name));
     for (const Argument& input : placeholderCall.args()) args.emplace_back(input);
     Node& call = graph.call(kCallDelegate, args);
     call.setValue(placeholderCall.valueRef());

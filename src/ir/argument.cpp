@@ -35,6 +35,7 @@ const Argument* KeyedArguments::find(std::string_view key) const {
 bool operator==(const Argument& a, const Argument& b) {
   using Kind = Argument::Kind;
   if (a.kind_ != b.kind_ || a.length_ != b.length_) return false;
+  if (a.value_.integer == b.value_.integer) return true;  // the same number, or shared
   switch (a.kind_) {
     case Kind::None:
     case Kind::Ellipsis:
@@ -229,7 +230,7 @@ Argument* ArgumentWriter::copyMapped(const Argument* from, size_t count, std::sp
       to[i] = makeItems(source.kind_, copyMapped(items.data(), items.size(), mapped), source.length_,
                         source.hint_);
     } else {
-      to[i] = copy(source, 0);
+      to[i] = ownsMemory(source) ? copy(source, 0) : source;
     }
   }
   return to;

@@ -72,6 +72,19 @@ class ArgumentWriter {
         return false;
     }
   }
+  // Whether more than a number, or a name of something outside of the graph, belongs to the argument.
+  static bool ownsMemory(const Argument& argument) {
+    using Kind = Argument::Kind;
+    switch (argument.kind_) {
+      case Kind::String:
+      case Kind::Device:
+      case Kind::Complex:
+      case Kind::Symbolic:
+        return true;
+      default:
+        return hasChildren(argument);
+    }
+  }
   static std::span<const Argument> children(const Argument& argument) {
     const bool isDict = argument.kind_ == Argument::Kind::Dict;
     return {argument.value_.items, isDict ? size_t{2} * argument.length_ : argument.length_};

@@ -32,11 +32,7 @@ std::string nameCandidate(std::string_view target) {
 
 }  // namespace
 
-Graph::Graph()
-    : slabs_(std::make_unique<detail::NodeSlabs>()),
-      arena_(std::make_unique<detail::Arena>()),
-      text_(std::make_unique<detail::TextPages>()),
-      root_(new Node()) {
+Graph::Graph() : storage_(std::make_unique<detail::GraphStorage>()), root_(&storage_->root) {
   freeBlocks_.fill(Node::kNoEdge);
   root_->graph_ = this;
   root_->id_ = Node::kSentinel;
@@ -44,12 +40,7 @@ Graph::Graph()
 }
 
 Graph::~Graph() {
-  for (uint32_t id = 0; id < nextId_; ++id) slabs_->at(id)->~Node();
-  delete root_;
-}
-
-Node& Graph::nodeById(uint32_t id) const {
-  return *slabs_->at(id);
+  for (uint32_t id = 0; id < nextId_; ++id) storage_->nodes.at(id)->~Node();
 }
 
 Node* Graph::front() {
@@ -89,12 +80,37 @@ detail::NameTable& Graph::names() const {
   if (!namesReady_.load(std::memory_order_acquire)) {
     std::lock_guard lock(namesMutex_);
     if (!namesReady_.load(std::memory_order_relaxed)) {
-      names_ = std::make_unique<detail::NameTable>(*slabs_);
-      for (const Node& node : nodes()) names_->add(node);
+      if (names_ != nullptr) {
+        names_ = std::make_shared<detail::NameTable>(*names_, storage_->nodes);
+      } else {
+        auto made = std::make_shared<detail::NameTable>(storage_->nodes);
+        made->reserve(liveNodes_);
+        for (const Node& node : nodes()) made->add(node);
+        names_ = std::move(made);
+        namesFresh_ = true;
+      }
       namesReady_.store(true, std::memory_order_release);
     }
   }
   return *names_;
+}
+
+// The table to change: clones may hold the one at hand.
+detail::NameTable& Graph::ownNames() {
+  detail::NameTable& table = names();
+  if (names_.use_count() == 1) {
+    std::atomic_thread_fence(std::memory_order_acquire);  // after what the clones read
+    return table;
+  }
+  names_ = std::make_shared<detail::NameTable>(table, storage_->nodes);
+  return *names_;
+}
+
+// To be called when the nodes change other than by a new one at the end: names that were taken stay so in
+// this graph, but clones start anew.
+void Graph::outdateNames() {
+  namesFresh_ = false;
+  if (!namesReady_.load(std::memory_order_relaxed)) names_.reset();
 }
 
 Node* Graph::find(std::string_view name) {
@@ -111,7 +127,7 @@ std::string Graph::uniqueName(std::string_view candidate) const {
 }
 
 void Graph::giveUniqueName(Node& node, std::string_view candidate) {
-  const auto [name, hash] = names().reserve(candidate, node, *text_);
+  const auto [name, hash] = ownNames().reserve(candidate, node, storage_->text);
   setStoredName(node, name, hash);
 }
 
@@ -123,8 +139,8 @@ void Graph::setStoredName(Node& node, std::string_view stored, uint32_t hash) {
 
 Node& Graph::allocateNode(NodeOp op) {
   if (nextId_ >= (uint32_t{1} << 31) - 1) fail<UnsupportedError>("a graph holds at most 2^31 - 1 nodes");
-  slabs_->reserve(nextId_ + 1);
-  Node* node = new (slabs_->at(nextId_)) Node();
+  storage_->nodes.reserve(nextId_ + 1);
+  Node* node = new (storage_->nodes.at(nextId_)) Node();
   node->graph_ = this;
   node->id_ = nextId_++;
   node->op_ = op;
@@ -166,6 +182,7 @@ void Graph::linkBetween(Node& node, Node& prev, Node& next) {
     node.order_ = prev.order_ + kOrderGap;
     return;
   }
+  outdateNames();
   node.order_ = prev.order_ + (next.order_ - prev.order_) / 2;
   if (node.order_ == prev.order_) relabelAround(node);
 }
@@ -206,6 +223,7 @@ void Graph::unlink(Node& node) {
   node.prev_->next_ = node.next_;
   node.next_->prev_ = node.prev_;
   --liveNodes_;
+  outdateNames();
 }
 
 // Null keeps the args or kwargs that the node has.
@@ -213,13 +231,13 @@ void Graph::storeArguments(Node& node, const Args* args, const Kwargs* kwargs) {
   const size_t numArgs = args != nullptr ? args->size() : node.numArgs_;
   const size_t numKwargs = kwargs != nullptr ? kwargs->size() : node.numKwargs_;
   const size_t count = numArgs + 2 * numKwargs;
-  // Written aside first: an Arg may borrow from the very array that is replaced.
-  std::array<Argument, 16> few;
-  std::vector<Argument> many;
-  if (count > few.size()) many.resize(count);
-  Argument* const fresh = count > few.size() ? many.data() : few.data();
+  const bool fits =
+      count <= std::max<size_t>(node.argumentRoom_, node.numArgs_ + 2 * size_t{node.numKwargs_});
+  // Written aside if it fits: an Arg may borrow from the very array that is replaced.
+  std::vector<Argument> aside(fits ? count : 0);
+  Argument* const fresh = fits ? aside.data() : storage_->arena.allocate<Argument>(count);
 
-  ArgumentWriter writer(*this, *arena_, *text_, symbolics_);
+  ArgumentWriter writer(*this, storage_->arena, storage_->text, symbolics_);
   Argument* at = fresh;
   if (args != nullptr) {
     for (const Arg& arg : *args) *at++ = writer.write(arg);
@@ -238,19 +256,19 @@ void Graph::storeArguments(Node& node, const Args* args, const Kwargs* kwargs) {
     std::copy_n(node.arguments_ + node.numArgs_, 2 * numKwargs, at);
   }
 
-  const bool fits =
-      count <= std::max<size_t>(node.argumentRoom_, node.numArgs_ + 2 * size_t{node.numKwargs_});
-  Argument* const stored = fits ? node.arguments_ : arena_->allocate<Argument>(count);
   linkInputs(node, fresh, count);
-  std::copy_n(fresh, count, stored);
-  node.arguments_ = stored;
-  if (!fits) node.argumentRoom_ = static_cast<uint8_t>(std::min<size_t>(count, 255));
+  if (fits) {
+    std::copy_n(fresh, count, node.arguments_);
+  } else {
+    node.arguments_ = fresh;
+    node.argumentRoom_ = static_cast<uint8_t>(std::min<size_t>(count, 255));
+  }
   node.numArgs_ = static_cast<uint32_t>(numArgs);
   node.numKwargs_ = static_cast<uint32_t>(numKwargs);
 }
 
 void Graph::storeArgument(Node& node, Argument& slot, const Arg& value) {
-  ArgumentWriter writer(*this, *arena_, *text_, symbolics_);
+  ArgumentWriter writer(*this, storage_->arena, storage_->text, symbolics_);
   const Argument written = writer.write(value);
   const Argument old = std::exchange(slot, written);
   try {
@@ -276,11 +294,12 @@ Node& Graph::create(NodeOp op, std::string_view target, const Args& args, const 
     if (function != nullptr) {
       node.target_.info = function->info_;
     } else {
-      std::string_view stored = target == node.name() ? node.name() : text_->store(target);
+      std::string_view stored = target == node.name() ? node.name() : storage_->text.store(target);
       node.target_.text = stored.data();
       node.targetLength_ = static_cast<uint32_t>(stored.size());
     }
   } catch (...) {
+    outdateNames();
     unlinkInputs(node);
     freeBlock(node);
     node.erased_ = true;
@@ -334,7 +353,7 @@ void Graph::erase(Node& node) {
     diagnostic.nodeText = node.text();
     throw UsageError(std::move(diagnostic));
   }
-  names().keepReserved(node);
+  ownNames().keepReserved(node);
   bury(node);
 }
 
@@ -362,16 +381,20 @@ void Graph::dump() const {
 
 size_t Graph::memoryUsage() const {
   size_t names = namesReady_.load(std::memory_order_acquire) ? names_->bytes() : 0;
-  return sizeof(*this) + slabs_->bytes() + edges_.capacity() * sizeof(Edge) + arena_->capacity() +
-         text_->capacity() + names;
+  return sizeof(*this) + storage_->nodes.bytes() + edges_.capacity() * sizeof(Edge) +
+         storage_->arena.capacity() + storage_->text.capacity() + names;
 }
 
 std::unique_ptr<Graph> Graph::clone() const {
   auto copy = std::make_unique<Graph>();
-  copy->slabs_->reserve(nextId_);
-  copy->arena_->reserve(arena_->used());
-  copy->text_ = std::make_unique<detail::TextPages>(*text_);
+  copy->storage_->nodes.reserve(nextId_);
+  copy->storage_->arena.reserve(storage_->arena.used());
+  copy->storage_->text.share(storage_->text);
   copy->symbolics_ = symbolics_;
+  {
+    std::lock_guard lock(namesMutex_);
+    if (namesFresh_) copy->names_ = names_;
+  }
   // Ids are kept, so edges are right as they are.
   copy->edges_ = edges_;
   copy->freeBlocks_ = freeBlocks_;
@@ -379,7 +402,7 @@ std::unique_ptr<Graph> Graph::clone() const {
   if (liveNodes_ != nextId_) {
     for (uint32_t id = 0; id < nextId_; ++id) {
       if (!nodeById(id).erased_) continue;
-      Node* tombstone = new (copy->slabs_->at(id)) Node();
+      Node* tombstone = new (copy->storage_->nodes.at(id)) Node();
       tombstone->graph_ = copy.get();
       tombstone->prev_ = tombstone->next_ = copy->root_;
       tombstone->id_ = id;
@@ -388,7 +411,7 @@ std::unique_ptr<Graph> Graph::clone() const {
   }
   Node* last = copy->root_;
   for (const Node* from = root_->next_; from != root_; from = from->next_) {
-    Node* to = new (copy->slabs_->at(from->id_)) Node();
+    Node* to = new (copy->storage_->nodes.at(from->id_)) Node();
     to->graph_ = copy.get();
     to->prev_ = last;
     last->next_ = to;
@@ -399,7 +422,7 @@ std::unique_ptr<Graph> Graph::clone() const {
     to->target_ = from->target_;
     to->targetLength_ = from->targetLength_;
     to->arguments_ = ArgumentWriter::relocate(from->arguments_, from->numArgs_ + 2 * size_t{from->numKwargs_},
-                                              *copy->arena_, *copy->slabs_);
+                                              copy->storage_->arena, copy->storage_->nodes);
     to->numArgs_ = from->numArgs_;
     to->numKwargs_ = from->numKwargs_;
     to->firstInput_ = from->firstInput_;

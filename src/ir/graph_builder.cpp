@@ -1,7 +1,9 @@
 #include "ir/graph_builder.h"
 
+#include "ir/graph_edges.h"
 #include "ir/name_table.h"
 #include "ir/storage.h"
+#include "support/fail.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,21 +11,21 @@
 namespace edgefx::detail {
 
 GraphBuilder::GraphBuilder(Graph& graph)
-    : graph_(graph), writer_(graph, *graph.arena_, *graph.text_, graph.symbolics_) {}
+    : graph_(graph), writer_(graph, graph.storage_->arena, graph.storage_->text, graph.symbolics_) {}
 
 void GraphBuilder::reserve(size_t nodes) {
-  graph_.slabs_->reserve(static_cast<uint32_t>(graph_.nextId_ + nodes));
+  graph_.storage_->nodes.reserve(static_cast<uint32_t>(graph_.nextId_ + nodes));
   graph_.edges_.reserve(graph_.edges_.size() + nodes + nodes / 2);
 }
 
 std::string_view GraphBuilder::storeText(std::string_view text) {
-  return graph_.text_->store(text);
+  return graph_.storage_->text.store(text);
 }
 
 Node& GraphBuilder::append(NodeOp op, std::string_view targetText, std::string_view candidate) {
   Node& node = graph_.allocateNode(op);
   graph_.giveUniqueName(node, candidate);
-  std::string_view stored = targetText == node.name() ? node.name() : graph_.text_->store(targetText);
+  std::string_view stored = targetText == node.name() ? node.name() : graph_.storage_->text.store(targetText);
   node.target_.text = stored.data();
   node.targetLength_ = static_cast<uint32_t>(stored.size());
   graph_.linkBetween(node, *graph_.root_->prev_, *graph_.root_);
@@ -47,7 +49,8 @@ void GraphBuilder::finish(Node& node, Argument* arguments, size_t numArgs, size_
 
 Node& GraphBuilder::appendNamedAs(const Node& from, NodeOp op) {
   Node& node = graph_.allocateNode(op);
-  graph_.setStoredName(node, graph_.text_->store(from.name()), from.nameHash_);
+  graph_.outdateNames();
+  graph_.setStoredName(node, graph_.storage_->text.store(from.name()), from.nameHash_);
   node.value_ = from.value_;
   node.meta_ = from.meta_;
   graph_.linkBetween(node, *graph_.root_->prev_, *graph_.root_);
@@ -60,13 +63,37 @@ Node& GraphBuilder::copy(const Node& from, std::span<Node* const> mapped) {
     node.target_.info = from.target_.info;
   } else {
     const std::string_view text = from.targetText();
-    const std::string_view stored = text == node.name() ? node.name() : graph_.text_->store(text);
+    const std::string_view stored = text == node.name() ? node.name() : graph_.storage_->text.store(text);
     node.target_.text = stored.data();
     node.targetLength_ = static_cast<uint32_t>(stored.size());
   }
   const size_t count = from.numArgs_ + 2 * size_t{from.numKwargs_};
-  finish(node, writer_.copyMapped(from.arguments_, count, mapped), from.numArgs_, from.numKwargs_);
+  node.arguments_ = writer_.copyMapped(from.arguments_, count, mapped);
+  node.numArgs_ = from.numArgs_;
+  node.numKwargs_ = from.numKwargs_;
+  copyEdges(node, from, mapped);
   return node;
+}
+
+// Links a new node to what `from` uses, in its order, which spares looking through the arguments.
+void GraphBuilder::copyEdges(Node& node, const Node& from, std::span<Node* const> mapped) {
+  std::vector<Edge>& edges = graph_.edges_;
+  const auto first = static_cast<uint32_t>(edges.size());
+  const uint8_t blockClass = blockClassOf(from.numInputs_);
+  if (first + size_t{blockSize(blockClass)} > kMostEdges) {
+    fail<UnsupportedError>("a graph holds at most {} uses", kMostEdges);
+  }
+  const Edge* const uses = from.graph_->edges_.data() + from.firstInput_;
+  for (uint32_t i = 0; i < from.numInputs_; ++i) {
+    Node& used = *mapped[uses[i].used];
+    edges.push_back({used.id_, node.id_, Node::kNoEdge, Node::kNoEdge});
+    graph_.linkEdge(first + i, used);
+  }
+  edges.resize(first + size_t{blockSize(blockClass)});
+  node.firstInput_ = first;
+  node.numInputs_ = from.numInputs_;
+  node.inputBlock_ = blockClass;
+  graph_.liveEdges_ += from.numInputs_;
 }
 
 Node& GraphBuilder::placeholderFor(const Node& from) {
@@ -79,13 +106,14 @@ Node& GraphBuilder::placeholderFor(const Node& from) {
 
 Node& GraphBuilder::outputOf(ArgumentKind kind, std::span<Node* const> results) {
   Node& node = graph_.allocateNode(NodeOp::Output);
-  const std::string_view name = graph_.text_->store("output");
+  const std::string_view name = graph_.storage_->text.store("output");
   const uint32_t hash = NameTable::hashOf(name);
   const auto hasName = [&](const Node& other) { return other.nameHash_ == hash && other.name() == name; };
   const auto nodes = std::as_const(graph_).nodes();
   if (std::any_of(nodes.begin(), nodes.end(), hasName)) {
     graph_.giveUniqueName(node, name);
   } else {
+    graph_.outdateNames();
     graph_.setStoredName(node, name, hash);  // spares making the table of names
   }
   node.target_.text = name.data();
@@ -100,6 +128,7 @@ Node& GraphBuilder::outputOf(ArgumentKind kind, std::span<Node* const> results) 
 }
 
 void GraphBuilder::setOrder(std::span<Node* const> order) {
+  graph_.outdateNames();
   Node* last = graph_.root_;
   for (Node* node : order) {
     last->next_ = node;
@@ -128,6 +157,7 @@ void GraphBuilder::erase(Node& node) {
 }
 
 void GraphBuilder::forgetErasedNames() {
+  if (graph_.namesFresh_) return;
   graph_.names_.reset();
   graph_.namesReady_.store(false, std::memory_order_release);
 }

@@ -29,22 +29,24 @@ class GraphBuilder {
   void finish(Node& node, Argument* arguments, size_t numArgs, size_t numKwargs);
 
   // Appends a copy of a node of another graph, with its name, value and metadata; the nodes in its arguments
-  // are replaced by mapped[id]. The graph's names must not have been asked for yet.
+  // are replaced by mapped[id], different ones by different ones. The graph's names must not have been asked
+  // for yet.
   Node& copy(const Node& from, std::span<Node* const> mapped);
-  // // Appends a placeholder with the name and value of a node of another graph.
+  // Appends a placeholder with the name and value of a node of another graph.
   Node& placeholderFor(const Node& from);
   // Appends the output node of a graph without one: a list or tuple of these nodes.
   Node& outputOf(ArgumentKind kind, std::span<Node* const> results);
   // Gives all live nodes of the graph a new order, which must hold each once and be one of execution.
   // Users of a node come in that order too, as in a copy that is made node by node.
   void setOrder(std::span<Node* const> order);
-  //   // Erases a node without users. Its name counts as taken until forgetErasedNames.
+  // Erases a node without users. Its name counts as taken until forgetErasedNames.
   void erase(Node& node);
   // As copying the graph would: names that no live node has become free again, and counting starts anew.
   void forgetErasedNames();
 
  private:
   Node& appendNamedAs(const Node& from, NodeOp op);
+  void copyEdges(Node& node, const Node& from, std::span<Node* const> mapped);
 
   Graph& graph_;
   ArgumentWriter writer_;

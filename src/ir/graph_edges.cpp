@@ -1,3 +1,5 @@
+#include "ir/graph_edges.h"
+
 #include <edgefx/ir/graph.h>
 
 #include "ir/argument_writer.h"
@@ -5,26 +7,14 @@
 #include "support/fail.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace edgefx {
 
+using detail::blockClassOf;
+using detail::blockSize;
 using detail::Edge;
 using detail::fail;
-
-namespace {
-
-constexpr size_t kMostEdges = size_t{1} << 31;
-
-// Blocks hold 1 to 8 edges, or a power of two.
-uint8_t blockClassOf(uint32_t edges) {
-  return static_cast<uint8_t>(edges <= 8 ? edges : 5 + std::bit_width(edges - 1));
-}
-uint32_t blockSize(uint8_t blockClass) {
-  return blockClass <= 8 ? blockClass : uint32_t{1} << (blockClass - 5);
-}
-
-}  // namespace
+using detail::kMostEdges;
 
 Node* detail::nodeAtEdge(const Graph& graph, uint32_t edge, bool user) {
   const Edge& record = graph.edges_[edge];
@@ -58,17 +48,7 @@ void Graph::linkInputs(Node& node, Argument* arguments, size_t count) {
     edges_.resize(collected);
     throw;
   }
-  for (uint32_t i = at; i < at + numInputs; ++i) {
-    Node& used = nodeById(edges_[i].used);
-    edges_[i].prev = used.lastUser_;
-    if (used.lastUser_ == Node::kNoEdge) {
-      used.firstUser_ = i;
-    } else {
-      edges_[used.lastUser_].next = i;
-    }
-    used.lastUser_ = i;
-    ++used.numUsers_;
-  }
+  for (uint32_t i = at; i < at + numInputs; ++i) linkEdge(i, nodeById(edges_[i].used));
   node.firstInput_ = at;
   node.numInputs_ = numInputs;
   liveEdges_ += numInputs;
@@ -83,7 +63,8 @@ uint32_t Graph::takeBlock(Node& node, uint32_t count, uint32_t collected) {
   if (!fits) {
     blockClass = blockClassOf(count);
     at = freeBlocks_[blockClass];
-    if (at == Node::kNoEdge) edges_.resize(size_t{collected} + blockSize(blockClass));
+    const uint32_t room = blockSize(blockClass);
+    if (at == Node::kNoEdge && room != count) edges_.resize(size_t{collected} + room);
   }
   unlinkInputs(node);
   if (!fits) {
@@ -101,14 +82,25 @@ uint32_t Graph::takeBlock(Node& node, uint32_t count, uint32_t collected) {
 void Graph::unlinkInputs(Node& node) {
   for (uint32_t i = node.firstInput_; i < node.firstInput_ + node.numInputs_; ++i) {
     Edge& edge = edges_[i];
-    Node& used = nodeById(edge.used);
-    (edge.prev == Node::kNoEdge ? used.firstUser_ : edges_[edge.prev].next) = edge.next;
-    (edge.next == Node::kNoEdge ? used.lastUser_ : edges_[edge.next].prev) = edge.prev;
-    --used.numUsers_;
+    unlinkEdge(edge, nodeById(edge.used));
     edge.used = Edge::kNone;
   }
   liveEdges_ -= node.numInputs_;
   node.numInputs_ = 0;
+}
+
+// Puts another node, which is no input yet, in the place of an input. The node becomes the last user of all
+// its inputs, as if all were linked anew.
+void Graph::replaceEdge(Node& node, const Node& old, Node& replacement) {
+  for (uint32_t i = node.firstInput_; i < node.firstInput_ + node.numInputs_; ++i) {
+    Edge& edge = edges_[i];
+    Node* used = &nodeById(edge.used);
+    if (used != &old && edge.next == Node::kNoEdge) continue;
+    unlinkEdge(edge, *used);
+    if (used == &old) used = &replacement;
+    edge.used = used->id_;
+    linkEdge(i, *used);
+  }
 }
 
 void Graph::freeBlock(Node& node) {

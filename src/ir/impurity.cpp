@@ -11,7 +11,7 @@
 namespace edgefx::detail {
 namespace {
 
-// Operators with an effect that their schemas do not tell.
+// Operators with an effect that their schemas do not tell; all begin with '_' or "sym_".
 constexpr std::array<std::string_view, 11> kEffectfulOperators = {
     "_assert_async",
     "_assert_scalar",
@@ -66,7 +66,8 @@ std::optional<bool> ownImpurity(Target target) {
     case TargetKind::Packet:
       break;
   }
-  if (contains(kEffectfulOperators, target.op())) return true;
+  const bool mayBeListed = target.op().starts_with('_') || target.op().starts_with("sym_");
+  if (mayBeListed && contains(kEffectfulOperators, target.op())) return true;
   const OperatorInfo* info = findOperator(target);
   return info != nullptr && (info->isMutable || info->isRandom || info->numReturns == 0);
 }

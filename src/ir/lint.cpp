@@ -52,7 +52,7 @@ class GraphChecker {
 
   explicit GraphChecker(const Graph& graph)
       : graph_(graph),
-        nodes_(*graph.slabs_),
+        nodes_(graph.storage_->nodes),
         edges_(graph.edges_.data()),
         mask_(static_cast<uint32_t>(std::bit_ceil(size_t{2} * graph.liveNodes_ + 2) - 1)),
         names_(static_cast<Slot*>(std::calloc(size_t{mask_} + 1, sizeof(Slot)))) {

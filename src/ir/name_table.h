@@ -16,7 +16,18 @@ namespace edgefx::detail {
 class NameTable {
  public:
   explicit NameTable(const NodeSlabs& slabs) : slabs_(slabs) {}
+  // A copy for a graph with the same nodes.
+  NameTable(const NameTable& other, const NodeSlabs& slabs)
+      : slabs_(slabs),
+        slots_(other.slots_),
+        used_(other.used_),
+        reserved_(other.reserved_),
+        counts_(other.counts_),
+        countSlots_(other.countSlots_),
+        shadowed_(other.shadowed_) {}
 
+  // Room for that many names.
+  void reserve(size_t names);
   // Takes the name of a node as it is.
   void add(const Node& node);
   // The unique form of a candidate. Valid until the next call.
@@ -34,8 +45,9 @@ class NameTable {
   uint32_t find(std::string_view name) const;
   size_t bytes() const;
 
-  // Nodes keep it beside their name.
-  static uint32_t hashOf(std::string_view text) { return static_cast<uint32_t>(hashText(text)); }
+  // Nodes keep it beside their name. Base and number are hashed apart, so that the hash of the base follows
+  // from that of the name.
+  static uint32_t hashOf(std::string_view name);
 
   static constexpr uint32_t kNone = ~uint32_t{0};
 
@@ -47,12 +59,16 @@ class NameTable {
   };
   struct Candidate {
     std::string text;
-    uint32_t hash = 0;  // of the text
+    uint32_t hash = 0, baseHash = 0;
     size_t baseLength = 0;
     uint64_t number = 0;
     uint64_t firstTried = 0;  // the first of the numbers found taken, `number` + 1 if none was
+
+    void setNumber(uint64_t number);  // of `text` and `hash`
   };
   struct Count {
+    std::string_view base;
+    uint32_t hash = 0;  // of the base
     uint64_t number = 0;
     // Numbers known to be taken. Without them, names that set the counter back would make naming quadratic.
     uint64_t firstTaken = 1, lastTaken = 0;
@@ -61,17 +77,18 @@ class NameTable {
   std::string_view textOf(const Slot& slot) const;
   size_t slotOf(std::string_view name, uint32_t hash) const;
   void insert(std::string_view name, uint32_t hash, uint32_t entry);
-  void grow();
-  Count* findCount(std::string_view base) const;
-  Count* setCount(std::string_view base, uint64_t number);
+  void resize(size_t slots);
+  bool isUsed(const Candidate& candidate) const;
+  Count* findCount(std::string_view base, uint32_t hash) const;
+  Count* setCount(std::string_view base, uint32_t hash, uint64_t number);
   void makeUnique(std::string_view candidate) const;
 
   const NodeSlabs& slabs_;
   std::vector<Slot> slots_;
   size_t used_ = 0;
   std::vector<std::string_view> reserved_;
-  //   // Bases with a number other than 0, and an open hash table of their positions plus one.
-  std::vector<std::pair<std::string_view, Count>> counts_;
+  // Bases with a number other than 0, and an open hash table of their positions plus one.
+  std::vector<Count> counts_;
   std::vector<uint32_t> countSlots_;
   // Nodes that were given a name another node had; checked when that other node loses it.
   std::unordered_map<std::string, std::vector<uint32_t>, TextHash, std::equal_to<>> shadowed_;

@@ -48,7 +48,9 @@ NodeLinks<const Node> Node::users() const {
 std::vector<Node*> Node::usersSnapshot() {
   std::vector<Node*> snapshot;
   snapshot.reserve(numUsers_);
-  for (Node& user : users()) snapshot.push_back(&user);
+  for (uint32_t at = firstUser_; at != kNoEdge; at = graph_->edges_[at].next) {
+    snapshot.push_back(&graph_->nodeById(graph_->edges_[at].user));
+  }
   return snapshot;
 }
 
@@ -96,7 +98,7 @@ void Node::setTargetText(std::string_view text) {
   if (isCall() || isOutput()) {
     fail<UsageError>("'%{}' is a {} node: its target is no text", name(), edgefx::name(op_));
   }
-  std::string_view stored = graph_->text_->store(text);
+  std::string_view stored = graph_->storage_->text.store(text);
   target_.text = stored.data();
   targetLength_ = static_cast<uint32_t>(stored.size());
 }
@@ -104,14 +106,20 @@ void Node::setTargetText(std::string_view text) {
 bool Node::replaceInput(const Node& old, Node& replacement) {
   graph_->checkUsable(*this);
   graph_->checkUsable(replacement);
-  bool found = false;
-  ArgumentWriter::eachNode(arguments_, numArgs_ + 2 * size_t{numKwargs_}, [&](Node*& leaf) {
+  bool found = false, isInput = false;
+  const size_t count = numArgs_ + 2 * size_t{numKwargs_};
+  ArgumentWriter::eachNode(arguments_, count, [&](Node*& leaf) {
+    isInput = isInput || leaf == &replacement;
     if (leaf != &old) return;
     leaf = &replacement;
     found = true;
   });
   if (!found) return false;
-  graph_->linkInputs(*this, arguments_, numArgs_ + 2 * size_t{numKwargs_});
+  if (isInput) {
+    graph_->linkInputs(*this, arguments_, count);
+  } else {
+    graph_->replaceEdge(*this, old, replacement);
+  }
   return true;
 }
 
@@ -144,7 +152,8 @@ void Node::moveAfter(Node& other) {
 std::string_view Node::rename(std::string_view candidate) {
   graph_->checkUsable(*this);
   if (candidate == name()) return name();
-  graph_->names().keepReserved(*this);
+  graph_->ownNames().keepReserved(*this);
+  graph_->outdateNames();
   graph_->giveUniqueName(*this, candidate);
   return name();
 }
@@ -153,9 +162,10 @@ void Node::setName(std::string_view name) {
   graph_->checkUsable(*this);
   if (name == this->name()) return;
   if (name.empty()) fail<UsageError>("a node's name must not be empty");
-  graph_->names().keepReserved(*this);
-  graph_->setStoredName(*this, graph_->text_->store(name), detail::NameTable::hashOf(name));
-  graph_->names().add(*this);
+  graph_->ownNames().keepReserved(*this);
+  graph_->outdateNames();
+  graph_->setStoredName(*this, graph_->storage_->text.store(name), detail::NameTable::hashOf(name));
+  graph_->ownNames().add(*this);
 }
 
 std::string Node::text() const {

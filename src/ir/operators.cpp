@@ -11,10 +11,8 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
-#include <unordered_map>
+#include <utility>
 
 namespace edgefx {
 namespace {
@@ -56,16 +54,10 @@ const OperatorArgument* OperatorInfo::findArgument(std::string_view name) const 
 const OperatorInfo* findOperator(Target target) {
   if (!target.isOperator() && target.kind() != TargetKind::Packet) return nullptr;
 
-  // Leaked, and never cleared: callers keep what they are given. Texts of targets live as long as the
-  // process, so their addresses tell targets apart. Unknown operators are asked for anew, for they may be
+  // Never freed: callers keep what they are given. Unknown operators are asked for anew, for they may be
   // registered later.
-  static auto& known = *new std::unordered_map<const char*, std::unique_ptr<const OperatorInfo>>();
-  static auto& mutex = *new std::shared_mutex();
-  const char* const key = target.fxText().data();
-  {
-    std::shared_lock lock(mutex);
-    if (const auto found = known.find(key); found != known.end()) return found->second.get();
-  }
+  std::atomic<const OperatorInfo*>& known = target.info_->schema;
+  if (const OperatorInfo* found = known.load(std::memory_order_acquire)) return found;
   const std::string_view overload = target.kind() == TargetKind::Packet ? "default" : target.overload();
   std::string name(target.ns());
   name += '.';
@@ -75,8 +67,9 @@ const OperatorInfo* findOperator(Target target) {
   std::optional<OperatorInfo> info = detail::findBundledSchema(name);
   if (!info) info = askDispatcher(target.ns(), target.op(), overload);
   if (!info) return nullptr;
-  std::unique_lock lock(mutex);
-  return known.try_emplace(key, std::make_unique<const OperatorInfo>(std::move(*info))).first->second.get();
+  auto made = std::make_unique<const OperatorInfo>(std::move(*info));
+  const OperatorInfo* first = nullptr;  // another thread may have been faster
+  return known.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel) ? made.release() : first;
 }
 
 bool writesUndeclared(const Node& call, size_t i) {

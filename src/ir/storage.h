@@ -1,6 +1,6 @@
 #pragma once
 
-#include <edgefx/ir/node.h>
+#include <edgefx/ir/graph.h>
 
 #include <algorithm>
 #include <bit>
@@ -10,6 +10,7 @@
 #include <memory>
 #include <new>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace edgefx::detail {
@@ -18,6 +19,13 @@ namespace edgefx::detail {
 // only.
 class Arena {
  public:
+  Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena() {
+    while (chunks_ != nullptr) ::operator delete(std::exchange(chunks_, chunks_->before));
+  }
+
   template <typename T>
   T* allocate(size_t count) {
     static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= 8);
@@ -44,25 +52,39 @@ class Arena {
     addChunk(std::max(bytes, nextChunk_));
   }
   void addChunk(size_t bytes) {
-    chunks_.emplace_back(new std::byte[bytes]);
-    at_ = chunks_.back().get();
+    auto* const memory = static_cast<std::byte*>(::operator new(sizeof(Chunk) + bytes));
+    chunks_ = new (memory) Chunk{chunks_};
+    at_ = memory + sizeof(Chunk);
     end_ = at_ + bytes;
     capacity_ += bytes;
   }
 
-  std::vector<std::unique_ptr<std::byte[]>> chunks_;
+  struct Chunk {
+    Chunk* before;
+  };
+
+  Chunk* chunks_ = nullptr;  // the last one first
   std::byte* at_ = nullptr;
   std::byte* end_ = nullptr;
   size_t nextChunk_ = kFirstChunk / 2;
   size_t capacity_ = 0;
 };
 
-// Text that only grows. Copies share the full pages; each then goes on in a page of its own, so that writing
-// in one never touches memory that another reads.
+// Text that only grows. Several may share pages; each then goes on in a page of its own, so that writing in
+// one never touches memory that another reads.
 class TextPages {
  public:
   TextPages() = default;
-  TextPages(const TextPages& other) : pages_(other.pages_), capacity_(other.capacity_) {}
+  TextPages(const TextPages&) = delete;
+  TextPages& operator=(const TextPages&) = delete;
+
+  // Takes the pages of another one instead of its own.
+  void share(const TextPages& other) {
+    pages_ = other.pages_;
+    capacity_ = other.capacity_;
+    at_ = nullptr;
+    left_ = 0;
+  }
 
   std::string_view store(std::string_view text) {
     if (text.size() > left_) addPage(text.size());
@@ -81,7 +103,7 @@ class TextPages {
   void addPage(size_t atLeast) {
     nextPage_ = std::min(nextPage_ * 2, kLargestPage);
     left_ = std::max(atLeast, nextPage_);
-    pages_.emplace_back(new char[left_]);
+    pages_.push_back(std::make_shared_for_overwrite<char[]>(left_));
     at_ = pages_.back().get();
     capacity_ += left_;
   }
@@ -120,4 +142,20 @@ class NodeSlabs {
   uint32_t capacity_ = 0;
 };
 
+// What a graph is made of, in one piece: delegates have many small graphs.
+struct GraphStorage {
+  NodeSlabs nodes;
+  Arena arena;
+  TextPages text;
+  Node root;  // sentinel before the first and after the last node
+};
+
 }  // namespace edgefx::detail
+
+namespace edgefx {
+
+inline Node& Graph::nodeById(uint32_t id) const {
+  return *storage_->nodes.at(id);
+}
+
+}  // namespace edgefx

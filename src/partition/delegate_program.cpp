@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 
@@ -29,25 +30,29 @@ SpecArg argOf(const Node& node) {
   return arg;
 }
 
-std::string leaves(size_t count) {
-  std::string out;
+void appendLeaves(std::string& out, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    out += i == 0 ? "" : ", ";
+    if (i != 0) out += ", ";
     out += R"({"type": null, "context": null, "children_spec": []})";
   }
-  return out;
 }
 
-std::string tupleSpec(const std::string& children) {
-  return R"({"type": "builtins.tuple", "context": "null", "children_spec": [)" + children + "]}";
-}
+constexpr std::string_view kTupleSpec = R"({"type": "builtins.tuple", "context": "null", "children_spec": [)";
 
 // A delegate is called with its inputs in order and returns a flat list.
 ModuleCallEntry flatCall(size_t inputs, size_t outputs) {
+  constexpr size_t kLeafLength = 54, kOtherLength = 240;
   ModuleCallSignature signature;
-  const std::string kwargs = R"({"type": "builtins.dict", "context": "[]", "children_spec": []})";
-  signature.inSpec = "[1, " + tupleSpec(tupleSpec(leaves(inputs)) + ", " + kwargs) + "]";
-  signature.outSpec = "[1, " + tupleSpec(leaves(outputs)) + "]";
+  std::string& in = signature.inSpec;
+  in.reserve(kLeafLength * inputs + kOtherLength);
+  in.append("[1, ").append(kTupleSpec).append(kTupleSpec);
+  appendLeaves(in, inputs);
+  in += R"(]}, {"type": "builtins.dict", "context": "[]", "children_spec": []}]}])";
+  std::string& out = signature.outSpec;
+  out.reserve(kLeafLength * outputs + kOtherLength);
+  out.append("[1, ").append(kTupleSpec);
+  appendLeaves(out, outputs);
+  out += "]}]";
   return {"", std::move(signature)};
 }
 
@@ -91,7 +96,9 @@ StateSplitter::StateSplitter(ExportedProgram& program) : program_(program), inde
 void StateSplitter::addInputs(const FusedPartition& partition, ExportedProgram& delegate) {
   const bool isTop = partition.ownerPath.empty();
   const std::unordered_set<const Node*> consumed(partition.consumed.begin(), partition.consumed.end());
-  for (const Node* node : std::as_const(delegate).graph().placeholders()) {
+  const std::vector<const Node*> placeholders = std::as_const(delegate).graph().placeholders();
+  delegate.signature.inputs.reserve(placeholders.size());
+  for (const Node* node : placeholders) {
     const InputSpec* const outer = isTop ? index_.findInput(node->name()) : nullptr;
     if (consumed.contains(node)) {
       const std::string& target = outer->target.value();
@@ -122,6 +129,9 @@ void StateSplitter::addOutputs(FusedPartition& partition, ExportedProgram& deleg
   std::vector<OutputSpec> valueSpecs;
   ValueMeta::Sequence callValue;
   callValue.isList = true;
+  values.reserve(partition.outputs.size());
+  valueSpecs.reserve(partition.outputs.size());
+  callValue.elements.reserve(partition.outputs.size());
   for (const FusedPartition::Output& output : partition.outputs) {
     // Results of the program are looked at one by one; those of a branch are values like others.
     bool isValue = false;
@@ -156,15 +166,14 @@ void StateSplitter::addOutputs(FusedPartition& partition, ExportedProgram& deleg
   }
   partition.call->setValue(ValueMeta::of(std::move(callValue)));
   mutations.insert(mutations.end(), values.begin(), values.end());
+  delegate.signature.outputs.reserve(mutations.size());
   std::move(valueSpecs.begin(), valueSpecs.end(), std::back_inserter(delegate.signature.outputs));
   // The reference makes a tuple of the list when it reorders it.
   GraphBuilder(delegate.graph()).outputOf(isReordered ? ArgumentKind::Tuple : ArgumentKind::List, mutations);
 }
 
 ExportedProgram StateSplitter::makeProgram(FusedPartition& partition) {
-  ExportedProgram delegate;
-  delegate.graphModule() = std::move(*partition.module);
-  partition.module.reset();
+  ExportedProgram delegate(std::move(partition.module));
   addInputs(partition, delegate);
   addOutputs(partition, delegate);
   const auto isUser = [](const InputSpec& spec) { return !spec.target; };

@@ -3,12 +3,10 @@
 #include <edgefx/support/error.h>
 
 #include "partition/memory_use.h"
-#include "partition/tagged_graph.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -85,24 +83,22 @@ ConstantCopies duplicate(Node& node, Tags& tags) {
 
 }  // namespace
 
-void duplicateConstants(ExportedProgram& program, PartitionResult& result) {
-  std::map<std::string_view, size_t> specOfTag;
-  for (size_t i = 0; i < result.specs().size(); ++i) specOfTag.emplace(result.specs()[i].first, i);
+void duplicateConstants(ExportedProgram& program, PartitionResult& result, const FusingOrder& order) {
   const std::set<std::string_view> written = writtenTargets(program.signature);
   const SignatureIndex index(program.signature);
 
   std::vector<std::vector<Node*>> candidates(result.specs().size());
   for (Node* node : program.graph().placeholders()) {
-    const auto spec = specOfTag.find(result.tags.tagOf(*node));
+    const uint32_t rank = order.rankOf(*node, result.tags);
     const InputSpec* const input = index.findInput(node->name());
-    if (spec == specOfTag.end() || input == nullptr || !input->target || written.contains(*input->target))
+    if (rank == FusingOrder::kNone || input == nullptr || !input->target || written.contains(*input->target))
       continue;
     if (!hasForeignUser(*node, result.tags) || memoryUse(*node).isWritten) continue;
-    candidates[spec->second].push_back(node);
+    candidates[order.specs[rank]].push_back(node);
   }
 
   std::unordered_map<std::string_view, ConstantCopies> copies;  // by the name of the placeholder
-  for (size_t spec : fusingOrder(result).specs) {
+  for (size_t spec : order.specs) {
     for (Node* node : candidates[spec]) {
       if (result.tags.isNoCopy(*node)) refuseCopy(*node, result, spec);
       copies.emplace(node->name(), duplicate(*node, result.tags));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <edgefx/partition/partitioner.h>
+#include "partition/tagged_graph.h"
 
 namespace edgefx::detail {
 
@@ -8,6 +8,6 @@ namespace edgefx::detail {
 // each: the first user keeps the constant's own, or the output node if that is a user. All name one target,
 // so that no data is copied. State that the program writes is left alone. Throws LoweringError for constants
 // that must not be copied. O(nodes + specs).
-void duplicateConstants(ExportedProgram& program, PartitionResult& result);
+void duplicateConstants(ExportedProgram& program, PartitionResult& result, const FusingOrder& order);
 
 }  // namespace edgefx::detail

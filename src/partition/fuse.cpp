@@ -69,7 +69,8 @@ class Fuser {
   }
 
   FusedPartition cut(uint32_t number, std::vector<Node*>& nodes) {
-    std::sort(nodes.begin(), nodes.end(), [](const Node* a, const Node* b) { return a->isBefore(*b); });
+    const auto isBefore = [](const Node* a, const Node* b) { return a->isBefore(*b); };
+    if (!std::ranges::is_sorted(nodes, isBefore)) std::ranges::sort(nodes, isBefore);
     FusedPartition partition;
     partition.spec = tagged_.specs[number];
     partition.owner = &owner_;

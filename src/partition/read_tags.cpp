@@ -2,6 +2,7 @@
 
 #include "partition/memory_use.h"
 #include "partition/tagged_graph.h"
+#include "support/text_hash.h"
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@
 #include <span>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 namespace edgefx::detail {
@@ -30,9 +32,13 @@ class TagReader {
     for (Node& node : graph_.owner->graph().nodes()) {
       if (node.isGetAttr()) separateBranch(node);
     }
+    std::vector<size_t> sizes(graph_.members.size(), 0);
     for (const Node& node : graph_.owner->graph().nodes()) {
-      if (graph_.partition(node) != TaggedGraph::kNone) checkNode(node);
+      if (graph_.partition(node) == TaggedGraph::kNone) continue;
+      checkNode(node);
+      ++sizes[graph_.partition(node)];
     }
+    for (size_t i = 0; i < sizes.size(); ++i) graph_.members[i].reserve(sizes[i]);
     for (Node& node : graph_.owner->graph().nodes()) {
       if (graph_.partition(node) != TaggedGraph::kNone)
         graph_.members[graph_.partition(node)].push_back(&node);
@@ -63,8 +69,10 @@ class TagReader {
     graph_.partitionOf = NodeMap<uint32_t>(graph, TaggedGraph::kNone);
     std::vector<uint32_t> ranks;
     for (const Node& node : graph.nodes()) {
-      const uint32_t rank = rankOf(node);
-      if (rank != FusingOrder::kNone && (ranks.empty() || ranks.back() != rank)) ranks.push_back(rank);
+      const uint32_t rank = order_.rankOf(node, result_.tags);
+      if (rank == FusingOrder::kNone) continue;
+      graph_.partitionOf[node] = rank;  // for the time being
+      if (ranks.empty() || ranks.back() != rank) ranks.push_back(rank);
     }
     std::ranges::sort(ranks);
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
@@ -72,15 +80,13 @@ class TagReader {
     graph_.members.resize(ranks.size());
     size_t at = 0;
     for (const Node& node : graph.nodes()) {
-      const uint32_t rank = rankOf(node);
-      if (rank == FusingOrder::kNone) continue;
-      if (ranks[at] != rank) at = static_cast<size_t>(std::ranges::lower_bound(ranks, rank) - ranks.begin());
-      graph_.partitionOf[node] = static_cast<uint32_t>(at);
+      uint32_t& partition = graph_.partitionOf[node];
+      if (partition == TaggedGraph::kNone) continue;
+      if (ranks[at] != partition) {
+        at = static_cast<size_t>(std::ranges::lower_bound(ranks, partition) - ranks.begin());
+      }
+      partition = static_cast<uint32_t>(at);
     }
-  }
-  uint32_t rankOf(const Node& node) const {
-    const std::optional<uint32_t> tag = result_.tags.indexOf(node);
-    return tag ? order_.rankOfTag[*tag] : FusingOrder::kNone;
   }
 
   bool namesBranch(const Node& node) const {
@@ -253,7 +259,7 @@ FusingOrder fusingOrder(const PartitionResult& result) {
     return std::tuple(left.digits.size(), left.digits, left.tag) <
            std::tuple(right.digits.size(), right.digits, right.tag);
   });
-  std::map<std::string_view, uint32_t> ranks;
+  std::unordered_map<std::string_view, uint32_t, TextHash> ranks;
   for (size_t i = 0; i < order.specs.size(); ++i)
     ranks.emplace(keys[order.specs[i]].tag, static_cast<uint32_t>(i));
   for (const std::string& tag : result.tags.all()) {

@@ -6,6 +6,7 @@
 #include "program/memory_order.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,14 @@ struct FusingOrder {
 
   std::vector<size_t> specs;        // positions of the specs, in order
   std::vector<uint32_t> rankOfTag;  // by Tags::indexOf: position in `specs`, kNone for tags without a spec
+
+  // That of the node's tag; kNone if it has none.
+  uint32_t rankOf(const Node& node, const Tags& tags) const {
+    const std::optional<uint32_t> tag = tags.indexOf(node);
+    return tag ? rankOfTag[*tag] : kNone;
+  }
 };
-// O(tags log tags).
+// Holds for nodes that are given known tags later. O(tags log tags).
 FusingOrder fusingOrder(const PartitionResult& result);
 
 // The partitions of one graph, numbered in the order in which they are fused.

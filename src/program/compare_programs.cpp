@@ -15,11 +15,12 @@ namespace {
 
 bool sameArguments(std::span<const Argument> a, std::span<const Argument> b);
 
-// // Nodes of the two graphs are the same if they have one id, as clones have.
+// Nodes of the two graphs are the same if they have one id, as clones have.
 bool sameArgument(const Argument& a, const Argument& b) {
   if (a.kind() != b.kind()) return false;
-  if (a.isNode()) return a.asNode().id() == b.asNode().id();
   switch (a.kind()) {
+    case ArgumentKind::Node:
+      return a.findNode()->id() == b.findNode()->id();
     case ArgumentKind::List:
     case ArgumentKind::Tuple:
     case ArgumentKind::Slice:

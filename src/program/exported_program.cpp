@@ -28,17 +28,19 @@ std::string text(const RangeConstraint& range) {
   return out;
 }
 
-ExportedProgram::ExportedProgram()
-    : graphModule_(std::make_unique<GraphModule>()),
+ExportedProgram::ExportedProgram() : ExportedProgram(std::make_unique<GraphModule>()) {}
+ExportedProgram::ExportedProgram(std::unique_ptr<GraphModule> module)
+    : graphModule_(std::move(module)),
       stateDict_(std::make_unique<TensorTable>()),
-      constants_(std::make_unique<TensorTable>()) {}
+      constants_(std::make_unique<TensorTable>()) {
+  if (graphModule_ == nullptr) detail::fail<UsageError>("a program needs a graph module, found null");
+}
 ExportedProgram::~ExportedProgram() = default;
 ExportedProgram::ExportedProgram(ExportedProgram&&) noexcept = default;
 ExportedProgram& ExportedProgram::operator=(ExportedProgram&&) noexcept = default;
 
 ExportedProgram ExportedProgram::clone() const {
-  ExportedProgram copy;
-  copy.graphModule_ = graphModule_->clone();
+  ExportedProgram copy(graphModule_->clone());
   *copy.stateDict_ = *stateDict_;
   *copy.constants_ = *constants_;
   copy.signature = signature;

@@ -1,5 +1,6 @@
-#include <edgefx/ir/operators.h>
 #include <edgefx/program/lowered_module.h>
+
+#include "ir/impurity.h"
 
 #include <algorithm>
 
@@ -12,8 +13,10 @@ bool hasEffect(const ExportedProgram& program) {
   const bool writes = std::ranges::any_of(program.signature.outputs,
                                           [](const OutputSpec& spec) { return isMutation(spec.kind); });
   if (writes) return true;
+  detail::ImpurityTester tester;
   for (const Node& node : program.graph().nodes()) {
-    if (!node.isPlaceholder() && !node.isOutput() && isImpure(node, program.graphModule())) return true;
+    if (!node.isPlaceholder() && !node.isOutput() && tester.isImpure(node, program.graphModule()))
+      return true;
   }
   return false;
 }

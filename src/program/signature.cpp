@@ -1,5 +1,6 @@
 #include <edgefx/program/signature.h>
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 
@@ -66,9 +67,16 @@ void GraphSignature::renameNode(std::string_view from, std::string_view to) {
 }
 
 void GraphSignature::renameOutput(std::string_view from, std::string_view to) {
+  const auto isNamed = [](const OutputSpec& spec, std::string_view name) {
+    return !spec.arg.isConstant() && spec.arg.name == name;
+  };
+  // Passes call this for every node that they replace, and few are results.
+  const auto first =
+      std::ranges::find_if(outputs, [&](const OutputSpec& spec) { return isNamed(spec, from); });
+  if (first == outputs.end()) return;
   const std::string before(from), after(to);
-  for (OutputSpec& spec : outputs) {
-    if (!spec.arg.isConstant() && spec.arg.name == before) spec.arg.name = after;
+  for (auto spec = first; spec != outputs.end(); ++spec) {
+    if (isNamed(*spec, before)) spec->arg.name = after;
   }
 }
 

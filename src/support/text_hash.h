@@ -48,6 +48,13 @@ inline uint64_t hashText(std::string_view text) {
   return hash;
 }
 
+// For numbers beside text.
+inline uint64_t hashWord(uint64_t word) {
+  __extension__ typedef unsigned __int128 Product;
+  const auto product = static_cast<Product>(hashSeed() ^ word) * 0x9e3779b97f4a7c15;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
 // For unordered containers keyed by text that comes from files.
 struct TextHash {
   using is_transparent = void;

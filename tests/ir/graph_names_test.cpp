@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <thread>
 
 namespace edgefx {
@@ -126,6 +127,70 @@ TEST_F(GraphNames, Fx25CloneFreesNamesOfErasedNodes) {
   EXPECT_EQ(clone->placeholder("x").name(), "x");
   // The counter is that of the last of the copied names.
   EXPECT_EQ(clone->placeholder("x").name(), "x_3");
+}
+
+// Clones take the table of names over where it is what they would make themselves, and make it anew
+// elsewhere.
+TEST_F(GraphNames, ClonesNameAsIfMadeAnew) {
+  const std::vector<std::string> candidates = {
+      "add",   "add_1", "add_7", "add_007", "abs",    "abs_2",  "7up", "a.b.c",  "a_b_c",   "x_0", "x",
+      "x_1_2", "x_1",   "_3",    "add_2",   "sum_40", "sum_39", "sum", "sum_40", "add_1_1", "x_01"};
+  const auto namesIn = [&](const Graph& graph) {
+    std::vector<std::string> names;
+    for (const std::string& candidate : candidates) names.push_back(graph.uniqueName(candidate));
+    return names;
+  };
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    Graph graph;
+    std::vector<Node*> nodes;
+    for (int i = 0; i < 12; ++i) {
+      nodes.push_back(&graph.placeholder("x", candidates[random() % candidates.size()]));
+    }
+    if (round % 2 != 0) {
+      switch (random() % 4) {
+        case 0:
+          graph.erase(*nodes[random() % nodes.size()]);
+          break;
+        case 1:
+          nodes[random() % nodes.size()]->rename(candidates[random() % candidates.size()]);
+          break;
+        case 2:
+          nodes[3]->moveBefore(*nodes[1]);
+          break;
+        case 3:
+          nodes[3]->setName("sum_5");
+          break;
+      }
+    }
+    const std::unique_ptr<Graph> taken = graph.clone();
+    const std::unique_ptr<Graph> again = taken->clone();
+    const std::vector<std::string> before = namesIn(graph);
+    const std::unique_ptr<Graph> edited = graph.clone();
+    edited->placeholder("x", "add");
+    edited->erase(*edited->back());
+    EXPECT_EQ(namesIn(graph), before);  // what a clone does shows nowhere else
+
+    // A node that moved there and back leaves no table behind.
+    Node& first = *graph.front();
+    Node& second = *first.next();
+    first.moveAfter(second);
+    first.moveBefore(second);
+    const std::vector<std::string> made = namesIn(*graph.clone());
+    EXPECT_EQ(namesIn(*taken), made);
+    EXPECT_EQ(namesIn(*again), made);
+  }
+}
+
+TEST_F(GraphNames, ClonesCountInTheOrderOfTheNodes) {
+  for (const char* name : {"x", "x_3", "x_7"}) named(name);
+  EXPECT_EQ(graph.clone()->uniqueName("x"), "x_8");
+  graph.find("x_7")->moveBefore(*graph.find("x_3"));
+  EXPECT_EQ(graph.uniqueName("x"), "x_8");
+  EXPECT_EQ(graph.clone()->uniqueName("x"), "x_4");
+  graph.setInsertionPoint(before(*graph.front()));
+  named("x_5");
+  EXPECT_EQ(graph.clone()->uniqueName("x"), "x_4");
 }
 
 TEST_F(GraphNames, UniqueNameReservesNothing) {

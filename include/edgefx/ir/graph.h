@@ -14,11 +14,9 @@
 namespace edgefx {
 
 namespace detail {
-class Arena;
 class GraphChecker;
+struct GraphStorage;
 class NameTable;
-class NodeSlabs;
-class TextPages;
 
 // One (user, used) pair, in the used node's list of users.
 struct Edge {
@@ -158,28 +156,33 @@ class Graph {
   void giveUniqueName(Node& node, std::string_view candidate);
   void setStoredName(Node& node, std::string_view stored, uint32_t hash);
   detail::NameTable& names() const;
+  detail::NameTable& ownNames();
+  void outdateNames();
   void storeArguments(Node& node, const Args* args, const Kwargs* kwargs);
   void storeArgument(Node& node, Argument& slot, const Arg& value);
   void checkUsable(const Node& node) const;
   void linkInputs(Node& node, Argument* arguments, size_t count);
+  void replaceEdge(Node& node, const Node& old, Node& replacement);
+  void linkEdge(uint32_t at, Node& used);
+  void unlinkEdge(const detail::Edge& edge, Node& used);
   uint32_t takeBlock(Node& node, uint32_t count, uint32_t collected);
   void unlinkInputs(Node& node);
   void freeBlock(Node& node);
   void compactEdges();
 
-  std::unique_ptr<detail::NodeSlabs> slabs_;
+  std::unique_ptr<detail::GraphStorage> storage_;
   // A node's edges to its inputs lie together in a block. Blocks come in few sizes and those given up are
   // used again, so that a graph that is edited for long does not grow.
   std::vector<detail::Edge> edges_;
   std::array<uint32_t, 38>
       freeBlocks_;  // first edge of a free block of each size class; chained by Edge::prev
-  std::unique_ptr<detail::Arena> arena_;
-  std::unique_ptr<detail::TextPages> text_;
-  mutable std::unique_ptr<detail::NameTable> names_;  // made on first use, see names()
+  // Made on first use, see names(); until then the one that clones took over, if any.
+  mutable std::shared_ptr<detail::NameTable> names_;
   mutable std::atomic<bool> namesReady_{false};
+  mutable bool namesFresh_ = true;  // names_ is what would be made of the nodes now
   mutable std::mutex namesMutex_;
   std::vector<std::shared_ptr<const SymExpr>> symbolics_;  // expressions that arguments point to
-  Node* root_;  // sentinel before the first and after the last node
+  Node* const root_;  // sentinel before the first and after the last node
   InsertionPoint insertionPoint_;
   uint32_t nextId_ = 0;
   uint32_t liveNodes_ = 0;

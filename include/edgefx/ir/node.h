@@ -17,6 +17,7 @@ namespace edgefx {
 namespace detail {
 class GraphBuilder;
 class GraphChecker;
+struct GraphStorage;
 class NameTable;
 Node* nodeAtEdge(const Graph& graph, uint32_t edge, bool user);
 uint32_t nextUserEdge(const Graph& graph, uint32_t edge);
@@ -160,6 +161,7 @@ class Node {
   friend class NodeLinks;
   friend class detail::GraphBuilder;
   friend class detail::GraphChecker;
+  friend struct detail::GraphStorage;
   friend class detail::NameTable;
 
   Node() = default;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@ namespace edgefx {
 namespace detail {
 class GraphBuilder;
 }
+struct OperatorInfo;
 
 enum class TargetKind : uint8_t {
   Operator,      // torch.ops.aten.add.Tensor
@@ -64,11 +66,13 @@ class Target {
   friend class Graph;
   friend class Node;
   friend class detail::GraphBuilder;
+  friend const OperatorInfo* findOperator(Target target);
 
   struct Info {
     TargetKind kind = TargetKind::Function;
     std::string name, ns, op, overload;
     std::string fxText, fileText, argumentText, nameCandidate;
+    mutable std::atomic<const OperatorInfo*> schema{nullptr};  // see findOperator
   };
 
   explicit Target(const Info* info) : info_(info) {}

@@ -58,6 +58,8 @@ struct ModuleCallEntry {
 class ExportedProgram {
  public:
   ExportedProgram();
+  // Without signature and tensors. Throws UsageError if the module is null.
+  explicit ExportedProgram(std::unique_ptr<GraphModule> module);
   ~ExportedProgram();
   ExportedProgram(ExportedProgram&&) noexcept;
   ExportedProgram& operator=(ExportedProgram&&) noexcept;
