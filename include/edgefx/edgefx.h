@@ -41,9 +41,11 @@
 #include <edgefx/program/exported_program.h>
 #include <edgefx/program/lowered_module.h>
 #include <edgefx/program/signature.h>
+#include <edgefx/run/pytree.h>
 #include <edgefx/serialization/exir.h>
 #include <edgefx/serialization/payloads.h>
 #include <edgefx/serialization/pt2.h>
+#include <edgefx/serialization/torch_save.h>
 #include <edgefx/support/error.h>
 #include <edgefx/support/warning.h>
 #include <edgefx/version.h>
