@@ -3,7 +3,6 @@
 #include "support/program_builder.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
-
 #include <gtest/gtest.h>
 
 namespace edgefx::test {
