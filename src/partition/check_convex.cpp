@@ -56,11 +56,17 @@ bool followOneAnother(const TaggedGraph& graph) {
   for (const Node& node : std::as_const(*graph.owner).graph().nodes()) {
     const uint32_t own = graph.partition(node);
     const Node& first = own == TaggedGraph::kNone ? node : *graph.members[own].front();
+    const auto follows = [&](const Node& earlier) {
+      const uint32_t other = graph.partition(earlier);
+      if (other == own && own != TaggedGraph::kNone) return true;
+      const Node& last = other == TaggedGraph::kNone ? earlier : *graph.members[other].back();
+      return last.isBefore(first);
+    };
     for (const Node& input : node.inputs()) {
-      const uint32_t other = graph.partition(input);
-      if (other == own && own != TaggedGraph::kNone) continue;
-      const Node& last = other == TaggedGraph::kNone ? input : *graph.members[other].back();
-      if (!last.isBefore(first)) return false;
+      if (!follows(input)) return false;
+    }
+    for (const Node* earlier : graph.order.before(node)) {
+      if (!follows(*earlier)) return false;
     }
   }
   return true;

@@ -96,11 +96,12 @@ PythonNumber bitXor(PythonNumber a, PythonNumber b) {
 PythonNumber shiftLeft(PythonNumber a, PythonNumber b) {
   if (b.integer() < 0) raise("negative shift count");
   if (a.integer() == 0) return PythonNumber::ofInt(0);
-  int64_t result = 0;
-  const bool isTooFar = b.integer() > 62;
-  if (isTooFar || __builtin_mul_overflow(a.integer(), int64_t{1} << b.integer(), &result))
-    raise("{} << {} does not fit 64 bits", a.text(), b.text());
-  return PythonNumber::ofInt(result);
+  const int64_t number = a.integer();
+  const int64_t shifted =
+      b.integer() > 63 ? 0 : static_cast<int64_t>(static_cast<uint64_t>(number) << b.integer());
+  const bool isLossless = b.integer() <= 63 && shifted >> b.integer() == number;
+  if (!isLossless) raise("{} << {} does not fit 64 bits", a.text(), b.text());
+  return PythonNumber::ofInt(shifted);
 }
 PythonNumber shiftRight(PythonNumber a, PythonNumber b) {
   if (b.integer() < 0) raise("negative shift count");

@@ -26,6 +26,13 @@ c10::IValue real1(MathArgs args) {
   return checkedResult(function(argument), argument, isPole);
 }
 
+// Of functions that raise nothing.
+template <double (*function)(double)>
+c10::IValue plain1(MathArgs args) {
+  needArguments(args, 1, 1);
+  return function(PythonNumber::of(args[0]).real());
+}
+
 template <double (*function)(double, double)>
 c10::IValue real2(MathArgs args) {
   needArguments(args, 2, 2);
@@ -121,7 +128,7 @@ c10::IValue (*findMathFunction(std::string_view name))(std::span<const c10::IVal
       {"copysign", real2<std::copysign>},
       {"cos", real1<std::cos>},
       {"cosh", real1<std::cosh>},
-      {"degrees", real1<degreesOf>},
+      {"degrees", plain1<degreesOf>},
       {"erf", real1<std::erf>},
       {"erfc", real1<std::erfc>},
       {"exp", real1<std::exp>},
@@ -140,7 +147,7 @@ c10::IValue (*findMathFunction(std::string_view name))(std::span<const c10::IVal
       {"log1p", real1<std::log1p, true>},
       {"log2", logOf<std::log2>},
       {"pow", real2<powOf>},
-      {"radians", real1<radiansOf>},
+      {"radians", plain1<radiansOf>},
       {"sin", real1<std::sin>},
       {"sinh", real1<std::sinh>},
       {"sqrt", real1<std::sqrt>},

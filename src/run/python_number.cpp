@@ -102,7 +102,7 @@ int64_t intPower(PythonNumber a, PythonNumber b) {
 }
 
 double floatPower(double a, double b) {
-  if (a == 0 && b < 0) raise("0.0 cannot be raised to a negative power");
+  if (a == 0 && b < 0 && std::isfinite(b)) raise("0.0 cannot be raised to a negative power");
   if (a < 0 && std::isfinite(a) && std::isfinite(b) && b != std::floor(b))
     raise("a negative number raised to a fraction is complex");
   const double result = std::pow(a, b);
@@ -165,7 +165,7 @@ PythonNumber multiply(PythonNumber a, PythonNumber b) {
 PythonNumber divide(PythonNumber a, PythonNumber b) {
   if (!b.isTrue()) raise("division by zero");
   if (isEitherFloat(a, b)) return PythonNumber::ofFloat(a.real() / b.real());
-  return PythonNumber::ofFloat(a.integer() == 0 ? 0.0 : exactQuotient(a.integer(), b.integer()));
+  return PythonNumber::ofFloat(exactQuotient(a.integer(), b.integer()));
 }
 
 PythonNumber floorDivide(PythonNumber a, PythonNumber b) {
@@ -233,7 +233,13 @@ namespace {
 
 int64_t roundIntToDigits(PythonNumber a, int64_t digits) {
   if (digits >= 0) return a.integer();
-  if (digits < -18) return 0;  // half of 10**19 and more is above every int but those near the limit
+  if (digits < -18) {
+    // No power of ten beyond the 18th is an int, and half the 20th is beyond them all.
+    constexpr uint64_t kHalf = 5'000'000'000'000'000'000;
+    if (digits == -19 && magnitude(a.integer()) > kHalf)
+      raise("round({}, {}) does not fit 64 bits", a.text(), digits);
+    return 0;
+  }
   int64_t unit = 1;
   for (int64_t i = digits; i < 0; ++i) unit *= 10;
   const IntDivision division = intDivision(a, PythonNumber::ofInt(unit));

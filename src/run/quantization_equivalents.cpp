@@ -78,7 +78,8 @@ at::Tensor quantizePerTensor(const at::Tensor& input, double scale, int64_t zero
                              int64_t quantMax, at::ScalarType dtype) {
   const at::Tensor wide = floatInput(input);
   checkQuantRange(quantMin, quantMax, dtype);
-  return wide.mul(1.0 / scale).round().add(zeroPoint).clamp(quantMin, quantMax).to(dtype);
+  at::Tensor scaled = wide.mul(1.0 / scale);
+  return scaled.round_().add_(zeroPoint).clamp_(quantMin, quantMax).to(dtype);
 }
 
 at::Tensor quantizePerTensorTensor(const at::Tensor& input, const at::Tensor& scale,
@@ -101,7 +102,8 @@ at::Tensor dequantizePerTensor(const at::Tensor& input, double scale, int64_t ze
                                at::ScalarType dtype, const c10::optional<at::ScalarType>& outDtype) {
   checkInputDtype(input, dtype);
   rangeOf(dtype);  // refuses what is no quantized dtype
-  return input.to(outDtype.value_or(at::ScalarType::Float)).sub(zeroPoint).mul(scale);
+  at::Tensor shifted = input.to(outDtype.value_or(at::ScalarType::Float)).sub(zeroPoint);
+  return shifted.is_floating_point() ? shifted.mul_(scale) : shifted.mul(scale);
 }
 
 at::Tensor dequantizePerTensorTensor(const at::Tensor& input, const at::Tensor& scale,

@@ -159,7 +159,8 @@ struct ReferenceNorm {
 // Over all dimensions but 1.
 ReferenceNorm normalise(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double eps) {
   const at::Tensor wide = x.to(at::kDouble);
-  const at::Tensor mean = wide.mean(List{0, 2}), variance = wide.var(at::OptionalIntArrayRef(List{0, 2}), false);
+  const at::Tensor mean = wide.mean(List{0, 2}),
+                   variance = wide.var(at::OptionalIntArrayRef(List{0, 2}), false);
   const at::Tensor inverse = variance.add(eps).rsqrt();
   auto along = [](const at::Tensor& channel) { return channel.reshape({1, -1, 1}); };
   const at::Tensor result = wide.sub(along(mean)).mul(along(inverse)).mul(along(weight)).add(along(bias));

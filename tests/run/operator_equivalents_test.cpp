@@ -6,8 +6,8 @@
 #include "serialization/expect_error.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <torch/version.h>
 #include <gtest/gtest.h>
+#include <torch/version.h>
 
 #include <limits>
 #include <set>

@@ -71,7 +71,8 @@ TEST(PythonFunctions, NumbersOfAllKindsMix) {
 TEST(PythonFunctions, DivisionIsPythons) {
   expectFloat("operator.truediv", {7, 2}, 3.5);
   expectFloat("operator.truediv", {6, 2}, 3.0);
-  expectFloat("operator.truediv", {0, -2}, 0.0);
+  expectFloat("operator.truediv", {0, -2}, -0.0);
+  expectFloat("operator.truediv", {0, INT64_MIN}, -0.0);
   expectInt("operator.floordiv", {7, 2}, 3);
   expectInt("operator.floordiv", {-7, 2}, -4);
   expectInt("operator.floordiv", {7, -2}, -4);
@@ -132,6 +133,7 @@ TEST(PythonFunctions, Powers) {
   expectFloat("operator.pow", {4, 0.5}, 2.0);
   expectFloat("operator.pow", {2.0, 3}, 8.0);
   expectFloat("operator.pow", {kPythonNan, 0}, 1.0);
+  expectFloat("operator.pow", {0, -kPythonInf}, kPythonInf);
   EXPECT_MENTIONS(pythonFault("operator.pow", {0, -1}), "negative power");
   EXPECT_MENTIONS(pythonFault("operator.pow", {-8, 0.5}), "complex");
   EXPECT_MENTIONS(pythonFault("operator.pow", {10.0, 400}), "too large");
@@ -162,6 +164,7 @@ TEST(PythonFunctions, BitsAndTruth) {
   expectInt("operator.invert", {5}, -6);
   expectInt("operator.lshift", {3, 4}, 48);
   expectInt("operator.lshift", {-1, 62}, -4611686018427387904);
+  expectInt("operator.lshift", {-1, 63}, INT64_MIN);
   expectInt("operator.lshift", {0, 100}, 0);
   expectInt("operator.rshift", {-5, 1}, -3);
   expectInt("operator.rshift", {-5, 100}, -1);
@@ -191,6 +194,9 @@ TEST(PythonFunctions, Rounding) {
   expectInt("builtins.round", {1350, -2}, 1400);
   expectInt("builtins.round", {-1250, -2}, -1200);
   expectInt("builtins.round", {17, 3}, 17);
+  expectInt("builtins.round", {4999999999999999999, -19}, 0);
+  expectInt("builtins.round", {INT64_MAX, -20}, 0);
+  EXPECT_MENTIONS(pythonFault("builtins.round", {6934168815379271372, -19}), "does not fit 64 bits");
   EXPECT_MENTIONS(pythonFault("builtins.round", {kPythonNan}), "NaN");
   EXPECT_MENTIONS(pythonFault("builtins.round", {1.7e308, -308}), "too large");
   expectInt("math.floor", {-1.5}, -2);
@@ -210,6 +216,7 @@ TEST(PythonFunctions, MathRaisesWherePythonDoes) {
   expectFloat("torch._sym_cos", {0}, 1.0);
   expectFloat("math.sqrt", {kPythonNan}, kPythonNan);
   expectFloat("math.exp", {-kPythonInf}, 0.0);
+  expectFloat("math.degrees", {1e308}, kPythonInf);
   expectBool("math.isnan", {kPythonNan}, true);
   expectInt("math.gcd", {12, -18}, 6);
   EXPECT_MENTIONS(pythonFault("math.sqrt", {-1}), "math domain error");

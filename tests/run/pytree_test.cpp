@@ -17,8 +17,8 @@
 namespace edgefx {
 namespace {
 
-using test::valueDict;
 using test::errorOf;
+using test::valueDict;
 using test::valueList;
 using test::valueTuple;
 using Leaves = std::vector<c10::IValue>;

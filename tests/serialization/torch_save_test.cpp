@@ -22,10 +22,10 @@
 namespace edgefx {
 namespace {
 
-using test::valueDict;
 using test::errorOf;
-using test::valueList;
 using test::sampleTensor;
+using test::valueDict;
+using test::valueList;
 using test::valueTuple;
 using namespace std::string_literals;
 
@@ -36,9 +36,9 @@ c10::IValue savedAndRead(const c10::IValue& value) {
 TEST(TorchSaveValues, AllKindsComeBack) {
   const c10::IValue value =
       valueTuple({c10::IValue(), true, false, 5, int64_t{1} << 40, INT64_MIN, -0.0,
-               std::numeric_limits<double>::infinity(), "täxt", c10::Device("cuda:1"),
-               valueList({1, valueTuple({})}), valueList({}), valueDict({}), valueDict({{"k", 1}, {3, "v"}, {true, 0}}),
-               c10::IValue(std::vector<int64_t>{4, 5})});
+                  std::numeric_limits<double>::infinity(), "täxt", c10::Device("cuda:1"),
+                  valueList({1, valueTuple({})}), valueList({}), valueDict({}),
+                  valueDict({{"k", 1}, {3, "v"}, {true, 0}}), c10::IValue(std::vector<int64_t>{4, 5})});
   const c10::IValue read = savedAndRead(value);
   const auto items = read.toTupleRef().elements();
   ASSERT_EQ(items.size(), 15u);
@@ -204,7 +204,8 @@ TEST(TorchSaveValues, WhatNoIValueHoldsIsRefused) {
 }
 
 TEST(TorchSaveValues, DamagedFilesAreParseErrors) {
-  const std::string bytes = torchSaveBytes(valueDict({{"x", sampleTensor({5})}, {"y", valueList({1, 2.5, "z"})}}));
+  const std::string bytes =
+      torchSaveBytes(valueDict({{"x", sampleTensor({5})}, {"y", valueList({1, 2.5, "z"})}}));
   size_t refused = 0;
   for (size_t i = 0; i < bytes.size(); ++i) {
     std::string damaged = bytes;
