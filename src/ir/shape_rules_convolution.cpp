@@ -13,14 +13,15 @@ SymInt windowCount(const ShapeCall& call, const SymInt& size, const SymInt& kern
                    const SymInt& padding, const SymInt& dilation, bool roundUp) {
   const SymInt padded = symAdd(size, symMul(SymInt(2), padding));
   const SymInt room = symSub(padded, symAdd(symMul(dilation, symSub(kernel, SymInt(1))), SymInt(1)));
-  if (!room.isSymbolic() && room.value() < 0) {
+  if (!stride.isSymbolic() && stride.value() <= 0) {
+    call.fail("expected a positive stride, found {}", stride.value());
+  }
+  const SymInt top = roundUp ? symAdd(room, symSub(stride, SymInt(1))) : room;
+  const SymInt count = symAdd(symFloorDiv(top, stride), SymInt(1));
+  if (!count.isSymbolic() && count.value() < 1) {
     call.fail("expected a kernel no larger than the padded input of {}, found {}", padded.text(),
               kernel.text());
   }
-  if (!stride.isSymbolic() && stride.value() <= 0)
-    call.fail("expected a positive stride, found {}", stride.value());
-  const SymInt top = roundUp ? symAdd(room, symSub(stride, SymInt(1))) : room;
-  SymInt count = symAdd(symFloorDiv(top, stride), SymInt(1));
   if (!roundUp) return count;
   // The last window must begin inside the input or the padding before it.
   if (count.isSymbolic()) throw ShapeUnknown();
@@ -38,25 +39,31 @@ struct ConvolutionArgs {
 
 TensorMeta convolved(const ShapeCall& call, const TensorMeta& input, const TensorMeta& weight, size_t spatial,
                      const ConvolutionArgs& args) {
-  const bool isBatched = input.sizes.size() == spatial + 2;
-  if ((!isBatched && input.sizes.size() != spatial + 1) || weight.sizes.size() != spatial + 2) {
+  if (input.sizes.size() == spatial + 1) {
+    TensorMeta one = input;
+    one.sizes.insert(one.sizes.begin(), SymInt(1));
+    one.strides.insert(one.strides.begin(), symMul(input.sizes[0], input.strides[0]));
+    TensorMeta result = convolved(call, one, weight, spatial, args);
+    result.sizes.erase(result.sizes.begin());
+    result.strides.erase(result.strides.begin());
+    return result;
+  }
+  if (input.sizes.size() != spatial + 2 || weight.sizes.size() != spatial + 2) {
     call.fail("expected an input of {} dimensions and a weight of as many, found sizes {} and {}",
               spatial + 2, dimsText(input.sizes), dimsText(weight.sizes));
   }
   if (input.dtype != weight.dtype) {
     call.fail("expected tensors of one type, found {} and {}", fxText(input.dtype), fxText(weight.dtype));
   }
-  const size_t lead = isBatched ? 2 : 1;
-  const SymInt& channels = input.sizes[lead - 1];
+  const SymInt& channels = input.sizes[1];
   const SymInt wanted = args.transposed ? weight.sizes[0] : symMul(weight.sizes[1], SymInt(args.groups));
   if (!channels.isSymbolic() && !wanted.isSymbolic() && channels.value() != wanted.value()) {
     call.fail("expected an input of {} channels, found sizes {}", wanted.value(), dimsText(input.sizes));
   }
-  Dims sizes;
-  if (isBatched) sizes.push_back(input.sizes[0]);
+  Dims sizes = {input.sizes[0]};
   sizes.push_back(args.transposed ? symMul(weight.sizes[1], SymInt(args.groups)) : weight.sizes[0]);
   for (size_t i = 0; i < spatial; ++i) {
-    const SymInt& size = input.sizes[lead + i];
+    const SymInt& size = input.sizes[2 + i];
     const SymInt& kernel = weight.sizes[2 + i];
     if (!args.transposed) {
       sizes.push_back(
@@ -73,7 +80,7 @@ TensorMeta convolved(const ShapeCall& call, const TensorMeta& input, const Tenso
     sizes.push_back(length);
   }
   MemoryFormat format = MemoryFormat::Contiguous;
-  if (isBatched && spatial >= 2 && input.dtype != Dtype::Float64) {
+  if (spatial >= 2 && input.dtype != Dtype::Float64) {
     format = suggestedFormat(input);
     if (format == MemoryFormat::Contiguous) format = suggestedFormat(weight);
   }

@@ -28,7 +28,10 @@ TensorMeta joined(const ShapeCall& call, std::span<const TensorMeta* const> all,
   if (sizes.empty()) call.fail("expected tensors with dimensions, found one without");
   const size_t place = call.dimension(dim, sizes.size());
   SymInt total(0);
-  MemoryFormat format = suggestedFormat(*tensors.front());
+  MemoryFormat format = suggestedFormat(*all.front());
+  for (const TensorMeta* tensor : all) {
+    if (suggestedFormat(*tensor) != format) format = MemoryFormat::Contiguous;
+  }
   for (const TensorMeta* tensor : tensors) {
     if (tensor->sizes.size() != sizes.size()) {
       call.fail("expected {} dimensions, found sizes {}", sizes.size(), dimsText(tensor->sizes));
@@ -43,7 +46,6 @@ TensorMeta joined(const ShapeCall& call, std::span<const TensorMeta* const> all,
       if (sizes[i].isSymbolic()) sizes[i] = tensor->sizes[i];  // they must be equal: prefer the number
     }
     total = symAdd(total, tensor->sizes[place]);
-    if (suggestedFormat(*tensor) != format) format = MemoryFormat::Contiguous;
   }
   sizes[place] = total;
   return formatted(call, *tensors.front(), promotion.result(), std::move(sizes), format);
@@ -59,7 +61,7 @@ ValueRef stackShape(const ShapeCall& call) {
   if (tensors.empty()) call.fail("expected tensors, found an empty list");
   std::vector<TensorMeta> widened;
   for (const TensorMeta* tensor : tensors) {
-    if (tensor == nullptr) throw ShapeUnknown();
+    if (tensor == nullptr || !isContiguous(*tensor)) throw ShapeUnknown();  // the layout is LibTorch's choice
     const auto dim =
         static_cast<ptrdiff_t>(call.dimension(call.integer(1, "dim", 0), tensor->sizes.size() + 1));
     widened.push_back(*tensor);
@@ -109,6 +111,7 @@ ValueRef flipShape(const ShapeCall& call) {
 ValueRef rollShape(const ShapeCall& call) {
   const TensorMeta& self = call.tensor(0, "self");
   for (const int64_t dim : call.integers(2, "dims")) call.dimension(dim, self.sizes.size());
+  if (!isContiguous(self)) throw ShapeUnknown();
   return valueOf(contiguousLike(self, self.dtype, self.sizes));
 }
 

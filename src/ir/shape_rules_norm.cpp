@@ -72,6 +72,7 @@ ValueRef batchNormShape(const ShapeCall& call) {
 
 ValueRef groupNormShape(const ShapeCall& call) {
   const TensorMeta& input = call.tensor(0, "input");
+  if (!isContiguous(input)) throw ShapeUnknown();
   TensorMeta output = contiguousLike(input, input.dtype, input.sizes);
   if (call.op() == "group_norm") return valueOf(std::move(output));
   const SymInt groups = call.size(6, "group");

@@ -103,14 +103,22 @@ ValueRef maskedFillShape(const ShapeCall& call) {
   return valueOf(contiguousLike(self, self.dtype, broadcast(call, inputs)));
 }
 
+// addcmul and addcdiv; of lerp, whose weight may be a number, all have one type.
 ValueRef weightedShape(const ShapeCall& call) {
-  const TensorMeta& self = call.tensor(0, "self");
-  std::vector<const TensorMeta*> inputs = {&self, &call.tensor(1, "tensor1")};
-  const Argument& third = call.at(2, "tensor2");
-  if (third.isNode() && !third.asNode().value()) throw ShapeUnknown();
-  if (third.isNode() && !third.asNode().value()->isSymbolicNumber())
-    inputs.push_back(ShapeCall::tensorOf(third));
-  return valueOf(elementwiseResult(call, inputs, self.dtype));
+  Operands operands;
+  operands.add(call.at(0, "self"));
+  operands.add(call.at(1, "tensor1"));
+  operands.add(call.at(2, "tensor2"));
+  return valueOf(elementwiseResult(call, operands.tensors, operands.promotion.result()));
+}
+
+// A number to the power of a tensor is laid out anew.
+ValueRef powShape(const ShapeCall& call) {
+  if (call.overload() != "Scalar") return promotedShape<2>(call);
+  const Operands operands = leadingOperands(call, 2);
+  if (operands.tensors.empty()) throw ShapeUnknown();
+  const TensorMeta& exponent = *operands.tensors.front();
+  return valueOf(contiguousLike(exponent, operands.promotion.result(), exponent.sizes));
 }
 
 ValueRef dropoutShape(const ShapeCall& call) {
@@ -149,7 +157,7 @@ constexpr NamedShapeRule kPointwiseRules[] = {
     {"aten.sub", promotedShape<2>},
     {"aten.rsub", promotedShape<2>},
     {"aten.mul", promotedShape<2>},
-    {"aten.pow", promotedShape<2>},
+    {"aten.pow", powShape},
     {"aten.remainder", promotedShape<2>},
     {"aten.fmod", promotedShape<2>},
     {"aten.floor_divide", promotedShape<2>},

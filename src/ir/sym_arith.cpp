@@ -35,6 +35,7 @@ Hint compute(SymFunction function, int64_t a, int64_t b) {
     case SymFunction::Mul:
       return __builtin_mul_overflow(a, b, &result) ? std::nullopt : Hint(result);
     case SymFunction::FloorDiv:
+    case SymFunction::Mod:
     case SymFunction::PythonMod:
       if (b == 0 || (b == -1 && __builtin_sub_overflow(0, a, &result))) return std::nullopt;
       return function == SymFunction::FloorDiv ? floorQuotient(a, b) : a - floorQuotient(a, b) * b;
@@ -58,7 +59,8 @@ SymInt fromNode(const SymNode& node, Hint hint) {
 SymInt symbolicCall(SymFunction function, const SymPolynomial& a, const SymPolynomial& b, Hint hint) {
   std::pmr::monotonic_buffer_resource arena;
   SymBuilder builder(arena);
-  if (function == SymFunction::FloorDiv || function == SymFunction::PythonMod) {
+  if (function == SymFunction::FloorDiv || function == SymFunction::Mod ||
+      function == SymFunction::PythonMod) {
     // Not at once x, for x itself may be large.
     if (b.number() == 0) fail<UsageError>("expected a divisor other than 0");
     const bool isQuotient = function == SymFunction::FloorDiv;
@@ -78,7 +80,9 @@ SymInt symbolicCall(SymFunction function, const SymPolynomial& a, const SymPolyn
     if (!number) return fromNode(quotient(above, below), hint);
     const auto [multiples, rest] = above.splitMultiples(*number);
     if (multiples.number() == 0) return fromNode(quotient(above, below), hint);
-    const SymNode part = quotient(rest, below);
+    const std::optional<int64_t> remainder = rest.number();
+    const SymNode part =
+        remainder ? SymBuilder::integer(floorQuotient(*remainder, *number)) : quotient(rest, below);
     const auto total = SymPolynomial::sum(multiples, SymPolynomial::of(part), 1);
     return fromNode(total ? total->toNode(builder) : quotient(above, below), hint);
   }
@@ -136,7 +140,9 @@ SymInt symFloorDiv(const SymInt& a, const SymInt& b) {
 }
 
 SymInt symMod(const SymInt& a, const SymInt& b) {
-  return apply(SymFunction::PythonMod, a, b);
+  // The two differ only below zero; torch writes the first where it can.
+  const bool isPlain = symAtLeast(a, SymInt(0)) && symAtLeast(b, SymInt(0));
+  return apply(isPlain ? SymFunction::Mod : SymFunction::PythonMod, a, b);
 }
 
 SymInt symMax(const SymInt& a, const SymInt& b) {
