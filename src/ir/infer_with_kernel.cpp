@@ -13,6 +13,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/empty_strided.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -177,6 +178,27 @@ ValueRef describeResult(const c10::IValue& result, const DeviceSpec& device, con
   return ValueMeta::of(std::move(list));
 }
 
+// Operators that are made of others, and those with lists of results, may do something for each element of a
+// dimension, or as often as a number says.
+constexpr int64_t kMostRepetitions = int64_t{1} << 16;
+
+bool isLarge(const c10::IValue& value) {
+  if (value.isInt()) return value.toInt() > kMostRepetitions || value.toInt() < -kMostRepetitions;
+  if (value.isTensor() && value.toTensor().defined()) {
+    const at::IntArrayRef sizes = value.toTensor().sizes();
+    return std::any_of(sizes.begin(), sizes.end(), [](int64_t size) { return size > kMostRepetitions; });
+  }
+  if (!value.isList()) return false;
+  const c10::ArrayRef<c10::IValue> items = value.toListRef();
+  return std::any_of(items.begin(), items.end(), isLarge);
+}
+
+bool hasListResult(const c10::FunctionSchema& schema) {
+  return std::any_of(schema.returns().begin(), schema.returns().end(), [](const c10::Argument& result) {
+    return result.type()->kind() == c10::TypeKind::ListType;
+  });
+}
+
 std::string firstLine(std::string_view text) {
   return std::string(text.substr(0, text.find('\n')));
 }
@@ -198,6 +220,8 @@ ValueRef inferWithKernel(const Node& node) {
   } catch (const c10::Error&) {
     return {};
   }
+  if ((!kernel->isOwn || hasListResult(schema)) && std::any_of(stack.begin(), stack.end(), isLarge))
+    return {};
   try {
     kernel->op->callBoxed(stack);
   } catch (const c10::NotImplementedError&) {

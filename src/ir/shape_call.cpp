@@ -1,6 +1,16 @@
 #include "ir/shape_call.h"
 
 namespace edgefx::detail {
+namespace {
+
+constexpr size_t kMostDimensions = 64;  // PyTorch's own limit
+
+bool isUsable(const TensorMeta& tensor) {
+  return tensor.layout == Layout::Strided && tensor.sizes.size() <= kMostDimensions &&
+         tensor.strides.size() == tensor.sizes.size();
+}
+
+}  // namespace
 
 std::string dimsText(std::span<const SymInt> dims) {
   std::string out = "[";
@@ -31,10 +41,7 @@ const TensorMeta* ShapeCall::tensorOf(const Argument& argument) {
   const Node* const node = argument.findNode();
   const TensorMeta* const tensor =
       node == nullptr || node->value() == nullptr ? nullptr : node->value()->tensor();
-  if (tensor == nullptr || tensor->layout != Layout::Strided ||
-      tensor->strides.size() != tensor->sizes.size()) {
-    throw ShapeUnknown();
-  }
+  if (tensor == nullptr || !isUsable(*tensor)) throw ShapeUnknown();
   return tensor;
 }
 
@@ -55,7 +62,7 @@ std::vector<const TensorMeta*> ShapeCall::tensors(size_t i, std::string_view key
     if (held == nullptr) throw ShapeUnknown();
     for (const ValueRef& element : held->elements) {
       const TensorMeta* const tensor = element ? element->tensor() : nullptr;
-      if (tensor == nullptr || tensor->layout != Layout::Strided) throw ShapeUnknown();
+      if (tensor == nullptr || !isUsable(*tensor)) throw ShapeUnknown();
       found.push_back(tensor);
     }
     return found;

@@ -2,6 +2,7 @@
 
 #include <edgefx/ir/node.h>
 
+#include "ir/sym_arith.h"
 #include "support/fail.h"
 
 #include <cstdint>
@@ -14,9 +15,6 @@
 #include <vector>
 
 namespace edgefx::detail {
-
-// Thrown by what a rule asks when the answer is not known: the value of the call is then not known either.
-struct ShapeUnknown {};
 
 using Dims = std::vector<SymInt>;
 

@@ -47,10 +47,9 @@ ShapeFunction findShapeFunction(Target target) {
 
 // Those that change the sizes or strides of the tensor they work on.
 bool changesItsShape(std::string_view op) {
-  static constexpr std::array<std::string_view, 15> kNames = {
-      "as_strided_", "resize_",        "resize_as_", "set_",       "squeeze_",
-      "swapaxes_",   "swapdims_",      "t_",         "transpose_", "unsqueeze_",
-      "rename_",     "sparse_resize_", "data_",      "swap_",      "detach_copy_"};
+  static constexpr std::array<std::string_view, 10> kNames = {
+      "as_strided_", "resize_",   "resize_as_", "set_",       "squeeze_",
+      "swapaxes_",   "swapdims_", "t_",         "transpose_", "unsqueeze_"};
   return std::ranges::find(kNames, op) != kNames.end();
 }
 
@@ -112,6 +111,8 @@ ValueRef inferValue(const Node& node, const ShapeRules* own) {
     return applyRules(node);
   } catch (const ShapeUnknown&) {
     return {};
+  } catch (const ParseError&) {
+    return {};  // an expression that would be too deep or too long
   } catch (UsageError& error) {
     // Of arithmetic that knows no node.
     Diagnostic known;

@@ -82,12 +82,11 @@ ValueRef emptyPermutedShape(const ShapeCall& call) {
 
 // The count of start, start + step, ... below end.
 ValueRef arangeShape(const ShapeCall& call) {
-  static const Argument* const kNone = nullptr;
   const bool hasStart = call.overload() != "default";
   if (call.overload() == "out" || call.overload() == "start_out") throw ShapeUnknown();
-  const Argument* const start = hasStart ? &call.at(0, "start") : kNone;
+  const Argument* const start = hasStart ? &call.at(0, "start") : nullptr;
   const Argument& end = call.at(hasStart ? 1 : 0, "end");
-  const Argument* const step = hasStart ? call.find(2, "step") : kNone;
+  const Argument* const step = hasStart ? call.find(2, "step") : nullptr;
   std::optional<Dtype> dtype = call.dtype(kKeywordOnly, "dtype");
   DtypePromotion promotion;
   for (const Argument* number : {start, &end, step}) {

@@ -9,7 +9,7 @@ namespace edgefx::detail {
 namespace {
 
 // A list longer than this is a fault of the file, not a model.
-constexpr int64_t kMostParts = int64_t{1} << 20;
+constexpr int64_t kMostParts = int64_t{1} << 16;
 
 bool givesCopies(const ShapeCall& call) {
   return call.op().ends_with("_copy");
@@ -113,7 +113,9 @@ ValueRef partsShape(const ShapeCall& call, const TensorMeta& self, size_t dim, c
 Dims equalParts(const ShapeCall& call, const SymInt& total, const SymInt& length) {
   if (total.isSymbolic() || length.isSymbolic()) {
     const SymInt count = symFloorDiv(total, length);
-    if (count.isSymbolic() || !symEqual(symMul(count, length), total)) throw ShapeUnknown();
+    if (count.isSymbolic() || count.value() > kMostParts || !symEqual(symMul(count, length), total)) {
+      throw ShapeUnknown();
+    }
     return Dims(static_cast<size_t>(count.value()), length);
   }
   if (length.value() <= 0 && total.value() != 0)

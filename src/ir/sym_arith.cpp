@@ -16,12 +16,19 @@ Hint hintOf(const SymInt& size) {
   return known == nullptr ? std::nullopt : Hint(*known);
 }
 
+// Longer ones are not taken apart: the text of what comes out may be several times as long.
+constexpr size_t kMostExpressionBytes = 8192;
+
+bool isTooLarge(const SymInt& size) {
+  return size.isSymbolic() && size.symbolic()->expression.text().size() > kMostExpressionBytes;
+}
+
 SymPolynomial polynomialOf(const SymInt& size) {
   return size.isSymbolic() ? SymPolynomial::of(size.symbolic()->expression.root())
                            : SymPolynomial::of(size.value());
 }
 
-int64_t floorQuotient(int64_t a, int64_t b) {
+int64_t roundedDownQuotient(int64_t a, int64_t b) {
   const int64_t quotient = a / b;
   return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
@@ -38,7 +45,8 @@ Hint compute(SymFunction function, int64_t a, int64_t b) {
     case SymFunction::Mod:
     case SymFunction::PythonMod:
       if (b == 0 || (b == -1 && __builtin_sub_overflow(0, a, &result))) return std::nullopt;
-      return function == SymFunction::FloorDiv ? floorQuotient(a, b) : a - floorQuotient(a, b) * b;
+      return function == SymFunction::FloorDiv ? roundedDownQuotient(a, b)
+                                               : a - roundedDownQuotient(a, b) * b;
     case SymFunction::Max:
       return std::max(a, b);
     case SymFunction::Min:
@@ -82,7 +90,7 @@ SymInt symbolicCall(SymFunction function, const SymPolynomial& a, const SymPolyn
     if (multiples.number() == 0) return fromNode(quotient(above, below), hint);
     const std::optional<int64_t> remainder = rest.number();
     const SymNode part =
-        remainder ? SymBuilder::integer(floorQuotient(*remainder, *number)) : quotient(rest, below);
+        remainder ? SymBuilder::integer(roundedDownQuotient(*remainder, *number)) : quotient(rest, below);
     const auto total = SymPolynomial::sum(multiples, SymPolynomial::of(part), 1);
     return fromNode(total ? total->toNode(builder) : quotient(above, below), hint);
   }
@@ -105,6 +113,7 @@ SymInt apply(SymFunction function, const SymInt& a, const SymInt& b) {
     }
     fail<UsageError>("expected sizes that fit 64 bits, found {} and {}", a.value(), b.value());
   }
+  if (isTooLarge(a) || isTooLarge(b)) throw ShapeUnknown();
   const SymPolynomial left = polynomialOf(a), right = polynomialOf(b);
   if (function == SymFunction::Add || function == SymFunction::Mul) {
     const auto result = function == SymFunction::Add ? SymPolynomial::sum(left, right, 1)
@@ -159,18 +168,20 @@ SymInt symMin(const SymInt& a, const SymInt& b) {
 
 bool symEqual(const SymInt& a, const SymInt& b) {
   if (!a.isSymbolic() && !b.isSymbolic()) return a.value() == b.value();
-  return a == b || polynomialOf(a) == polynomialOf(b);
+  return a == b || (!isTooLarge(a) && !isTooLarge(b) && polynomialOf(a) == polynomialOf(b));
 }
 
 std::optional<int> symCompare(const SymInt& a, const SymInt& b) {
   if (!a.isSymbolic() && !b.isSymbolic()) return a.value() < b.value() ? -1 : a.value() > b.value() ? 1 : 0;
   if (a == b) return 0;
+  if (isTooLarge(a) || isTooLarge(b)) return std::nullopt;
   const auto difference = SymPolynomial::sum(polynomialOf(a), polynomialOf(b), -1);
   return difference ? difference->sign() : std::nullopt;
 }
 
 bool symAtLeast(const SymInt& a, const SymInt& b) {
   if (!a.isSymbolic() && !b.isSymbolic()) return a.value() >= b.value();
+  if (isTooLarge(a) || isTooLarge(b)) return false;
   const auto difference = SymPolynomial::sum(polynomialOf(a), polynomialOf(b), -1);
   return difference && difference->isNeverNegative();
 }

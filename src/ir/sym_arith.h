@@ -7,10 +7,15 @@
 
 namespace edgefx::detail {
 
+// Thrown by what a rule for shapes asks when the answer is not known: the value of the call is then not known
+// either.
+struct ShapeUnknown {};
+
 // Arithmetic on sizes. Sums of products of sizes come out in one form, multiplied out and in sympy's order,
 // with quotients and remainders taken where they are exact; other functions are kept as they are. A hint
 // comes out where all operands have one. Each takes time in the size of the expressions, throws UsageError
-// for a division by zero and for a number that does not fit 64 bits.
+// for a division by zero and for a number that does not fit 64 bits, ShapeUnknown for expressions of several
+// KiB.
 SymInt symAdd(const SymInt& a, const SymInt& b);
 SymInt symSub(const SymInt& a, const SymInt& b);
 SymInt symMul(const SymInt& a, const SymInt& b);

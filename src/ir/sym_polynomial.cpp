@@ -1,13 +1,13 @@
 #include "ir/sym_polynomial.h"
 
+#include "ir/wide_int.h"
+
 #include <limits>
 #include <numeric>
 #include <vector>
 
 namespace edgefx::detail {
 namespace {
-
-__extension__ using WideInt = __int128;
 
 constexpr int64_t kMostExponent = 16;
 

@@ -156,6 +156,32 @@ TEST(ShapeInference, OtherOperatorsAskLibTorch) {
   for (int i = 0; i < 2; ++i) EXPECT_EQ(bench.infer("aten.cdist.default", {x, x}), "null");
 }
 
+TEST(ShapeInference, LargeInputsEndSoon) {
+  ShapeBench bench;
+  Node& x = bench.tensor({int64_t{1} << 40, 4});
+  EXPECT_EQ(bench.infer("aten.unbind.int", {x}), "null");
+  EXPECT_EQ(bench.infer("aten.split.Tensor", {x, 1}), "null");
+  EXPECT_EQ(bench.infer("aten.tensor_split.sections", {x, int64_t{1} << 40}), "null");
+  EXPECT_EQ(bench.infer("aten.unsafe_split.Tensor", {x, 1}), "null");
+  EXPECT_EQ(bench.infer("aten.relu.default", {bench.tensor(std::vector<SymInt>(100000, SymInt(1)))}), "null");
+  EXPECT_NE(
+      bench.fault("aten.view.default", {bench.strided({int64_t{1} << 40, int64_t{1} << 40}, {0, 0}), {-1}})
+          .find("64 bits"),
+      std::string::npos);
+
+  // n + n // 3 becomes twice as long with every step.
+  Node* n = &bench.number(sym("s0"));
+  int steps = 0;
+  for (; steps < 60 && n->value() != nullptr; ++steps) {
+    Node& third = bench.graph.call("operator.floordiv", {*n, 3});
+    third.setValue(inferValue(third));
+    n = &bench.graph.call("operator.add", {*n, third});
+    n->setValue(inferValue(*n));
+  }
+  EXPECT_GT(steps, 4);
+  EXPECT_LT(steps, 60);
+}
+
 TEST(ShapeInference, ViewsKeepTheirPlace) {
   ShapeBench bench;
   Node& x = bench.tensor({4, 6});
