@@ -42,7 +42,9 @@ class ShapeBench {
     return input(ValueMeta::of(contiguousTensor(dtype, std::move(sizes))));
   }
   Node& strided(std::vector<SymInt> sizes, std::vector<SymInt> strides, Dtype dtype = Dtype::Float32) {
-    TensorMeta meta = contiguousTensor(dtype, std::move(sizes));
+    TensorMeta meta;
+    meta.dtype = dtype;
+    meta.sizes = std::move(sizes);
     meta.strides = std::move(strides);
     return input(ValueMeta::of(std::move(meta)));
   }
