@@ -21,6 +21,7 @@
 #include <edgefx/ir/node.h>
 #include <edgefx/ir/node_queries.h>
 #include <edgefx/ir/operators.h>
+#include <edgefx/ir/shape_inference.h>
 #include <edgefx/ir/sym_expr.h>
 #include <edgefx/ir/sym_value.h>
 #include <edgefx/ir/target.h>
@@ -37,6 +38,7 @@
 #include <edgefx/partition/tag_constants.h>
 #include <edgefx/partition/tags.h>
 #include <edgefx/program/check_program.h>
+#include <edgefx/program/check_shapes.h>
 #include <edgefx/program/compare_programs.h>
 #include <edgefx/program/delegated_text.h>
 #include <edgefx/program/exported_program.h>

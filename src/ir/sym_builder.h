@@ -91,6 +91,9 @@ void sortSymFactors(std::span<SymNode> factors);
 // Decimal text as sympy writes floats, rounded to `digits` digits.
 std::string symFloatText(double value, int digits, bool stripZeros);
 
+// Appends the constructor form of a node.
+void appendSrepr(std::string& out, const SymNode& node);
+
 // Reads `text` into a tree; see SymExpr::parse.
 void parseSymExpr(SymTree& tree);
 

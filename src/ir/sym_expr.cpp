@@ -44,7 +44,15 @@ void appendQuoted(std::string& out, std::string_view text) {
   out.append(1, quote).append(text).append(1, quote);
 }
 
-void appendConstructor(std::string& out, const SymNode& node) {
+void collectSymbols(const SymNode& node, std::unordered_set<std::string_view>& seen,
+                    std::vector<std::string>& names) {
+  if (node.kind() == SymKind::Symbol && seen.insert(node.name()).second) names.emplace_back(node.name());
+  for (const SymNode& arg : node.args()) collectSymbols(arg, seen, names);
+}
+
+}  // namespace
+
+void detail::appendSrepr(std::string& out, const SymNode& node) {
   switch (node.kind()) {
     case SymKind::Integer:
       out.append("Integer(");
@@ -81,20 +89,12 @@ void appendConstructor(std::string& out, const SymNode& node) {
       out.append(node.name()).append("(");
       for (const SymNode& arg : node.args()) {
         if (&arg != node.args().data()) out.append(", ");
-        appendConstructor(out, arg);
+        appendSrepr(out, arg);
       }
       out.append(")");
       return;
   }
 }
-
-void collectSymbols(const SymNode& node, std::unordered_set<std::string_view>& seen,
-                    std::vector<std::string>& names) {
-  if (node.kind() == SymKind::Symbol && seen.insert(node.name()).second) names.emplace_back(node.name());
-  for (const SymNode& arg : node.args()) collectSymbols(arg, seen, names);
-}
-
-}  // namespace
 
 std::string_view SymNode::assumptions() const {
   return kind_ == SymKind::Symbol ? std::string_view(assumptions_, count_) : std::string_view();
@@ -162,7 +162,7 @@ SymExpr SymExpr::parse(std::string_view text) {
 SymExpr SymExpr::integer(int64_t value) {
   auto tree = std::make_shared<SymTree>();
   tree->root = SymBuilder::integer(value);
-  appendConstructor(tree->text, tree->root);
+  detail::appendSrepr(tree->text, tree->root);
   return SymExpr(std::move(tree));
 }
 
@@ -189,7 +189,7 @@ const std::string& SymExpr::text() const {
 
 std::string SymExpr::srepr() const {
   std::string out;
-  appendConstructor(out, root());
+  detail::appendSrepr(out, root());
   return out;
 }
 

@@ -2,12 +2,12 @@
 
 #include <edgefx/ir/sym_value.h>
 
+#include "ir/wide_int.h"
+
 #include <compare>
 #include <cstdint>
 
 namespace edgefx::detail {
-
-__extension__ using WideInt = __int128;
 
 // A fault of arithmetic, turned into a UsageError where the whole expression is known.
 struct SymFault {

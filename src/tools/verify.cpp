@@ -1,4 +1,5 @@
 #include <edgefx/program/check_program.h>
+#include <edgefx/program/check_shapes.h>
 #include <edgefx/serialization/pt2.h>
 
 #include "tools/command.h"
@@ -16,6 +17,7 @@ struct VerifyOptions {
   std::string file;
   std::string model;
   bool edge = false;
+  bool shapes = false;
 };
 
 std::string onOneLine(Diagnostic violation) {
@@ -40,6 +42,7 @@ ExitCode verify(const VerifyOptions& options, std::string& out) {
     if (options.edge) wrapAsEdge(program);
     std::vector<Diagnostic> violations = checkProgram(program);
     std::ranges::move(checkDelegates(program), std::back_inserter(violations));
+    if (options.shapes) std::ranges::move(checkShapes(program), std::back_inserter(violations));
     for (Diagnostic& violation : violations) {
       isValid = false;
       if (archive.models.size() > 1) violation.method = name;
@@ -59,6 +62,9 @@ void addVerifyCommand(CLI::App& app, Command& chosen) {
   command->add_option("FILE", options->file, "The .pt2 file")->required()->type_name("");
   command->add_option("--model", options->model, "Check only this model")->type_name("NAME");
   command->add_flag("--edge", options->edge, kEdgeHelp);
+  command->add_flag(
+      "--shapes", options->shapes,
+      "Compare the recorded value of each call with what its operator gives for the inputs, too");
   command->footer(
       "Reads all weights, too. Prints every rule that is broken, one a line, and exits with 1, or prints "
       "\"ok\".\n\n"

@@ -51,6 +51,24 @@ TEST(VerifyCommand, PrintsEveryViolationOnALine) {
   EXPECT_NE(run.out.find("%b_scale"), std::string::npos) << run.out;
 }
 
+TEST(VerifyCommand, ComparesShapesOnRequest) {
+  EXPECT_EQ(runTool({"verify", "--shapes", fixture("conv_bn_relu_core/program.pt2")}).out, "ok\n");
+  TempDir dir;
+  ExportedProgram program = tinyProgram();
+  for (Node& node : program.graph().nodes()) {
+    if (node.name() == "mul") node.setValue(tensorValue({1, 5}));
+  }
+  saveProgram(program, dir / "shapes.pt2");
+  EXPECT_EQ(runTool({"verify", dir / "shapes.pt2"}).out, "ok\n");
+  const ToolRun run = runTool({"verify", dir / "shapes.pt2", "--shapes"});
+  EXPECT_EQ(run.exitCode, 1);
+  EXPECT_NE(run.out.find(
+                "node '%mul': the call of 'aten.mul.Tensor' gives float32[1, 4], but its recorded value is "
+                "float32[1, 5]"),
+            std::string::npos)
+      << run.out;
+}
+
 TEST(VerifyCommand, NamesTheModelAmongSeveral) {
   TempDir dir;
   Archive archive;
