@@ -27,6 +27,15 @@ TEST(RangeConstraint, PrintsAsPythonDoes) {
   EXPECT_EQ(text(RangeConstraint{"u0", {}, -1}), "VR[-int_oo, -1]");
 }
 
+TEST(ExportedProgram, TakesAGraphModule) {
+  auto module = std::make_unique<GraphModule>();
+  const GraphModule* const given = module.get();
+  const ExportedProgram program(std::move(module));
+  EXPECT_EQ(&program.graphModule(), given);
+  EXPECT_TRUE(program.stateDict().empty());
+  EXPECT_THROW(ExportedProgram(std::unique_ptr<GraphModule>()), UsageError);
+}
+
 TEST(ExportedProgram, StartsEmpty) {
   ExportedProgram program;
   EXPECT_TRUE(program.isValid());
