@@ -19,6 +19,12 @@ bool isFloatMatrix(const Node& node, size_t rank) {
   return tensor != nullptr && tensor->dtype == Dtype::Float32 && tensor->sizes.size() == rank;
 }
 
+// The description of an argument that is a node, null if it is none or not known.
+const TensorMeta* tensorOf(const Argument& argument) {
+  const Node* node = argument.findNode();
+  return node == nullptr || node->value() == nullptr ? nullptr : node->value()->tensor();
+}
+
 class Lowering {
  public:
   explicit Lowering(ExportedProgram& program) : program_(program) {}
@@ -129,6 +135,19 @@ edgefx::ExportedProgram TinyBackend::lower(edgefx::ExportedProgram program,
   registerOperators();
   Lowering(program).run();
   return program;
+}
+
+void TinyBackend::addShapeRules(ShapeRules& rules) const {
+  rules.add("tiny.linear.default", [](const Node& node) -> ValueRef {
+    const TensorMeta* x = tensorOf(node.arg(0));
+    const TensorMeta* packed = tensorOf(node.arg(1));
+    if (x == nullptr || packed == nullptr) return nullptr;
+    return ValueMeta::of(contiguousTensor(Dtype::Float32, {x->sizes[0], packed->sizes[1]}));
+  });
+  rules.add("tiny.atan_relu.default", [](const Node& node) -> ValueRef {
+    const TensorMeta* x = tensorOf(node.arg(0));
+    return x == nullptr ? ValueRef() : ValueMeta::of(contiguousTensor(Dtype::Float32, x->sizes));
+  });
 }
 
 edgefx::ExportedProgram ForgetfulBackend::lower(edgefx::ExportedProgram program,

@@ -11,6 +11,7 @@ class TinyBackend final : public edgefx::OpBackend {
  public:
   std::string_view name() const override { return "tiny"; }
   edgefx::ExportedProgram lower(edgefx::ExportedProgram program, std::string_view methodName) const override;
+  void addShapeRules(edgefx::ShapeRules& rules) const override;
 };
 
 // Does one thing wrong: adds a placeholder and forgets to tell the graph signature what it is.

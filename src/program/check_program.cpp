@@ -5,6 +5,8 @@
 #include <edgefx/program/lowered_module.h>
 #include <edgefx/program/tensor_table.h>
 
+#include "program/delegate_programs.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -223,28 +225,14 @@ std::vector<Diagnostic> checkProgram(const ExportedProgram& program) {
 }
 
 std::vector<Diagnostic> checkDelegates(const ExportedProgram& program) {
-  struct Visit {
-    const ExportedProgram* program;
-    std::string path;
-  };
   std::vector<Diagnostic> found;
-  std::vector<Visit> pending{{&program, ""}};
-  while (!pending.empty()) {
-    const Visit visit = std::move(pending.back());
-    pending.pop_back();
-    if (visit.program != &program) {
-      for (Diagnostic& violation : checkProgram(*visit.program)) {
-        violation.graph = violation.graph.empty() ? visit.path : childPath(visit.path, violation.graph);
-        found.push_back(std::move(violation));
-      }
+  detail::forEachProgram(program, [&](const ExportedProgram& inner, const std::string& path) {
+    if (&inner == &program) return;
+    for (Diagnostic& violation : checkProgram(inner)) {
+      violation.graph = violation.graph.empty() ? path : childPath(path, violation.graph);
+      found.push_back(std::move(violation));
     }
-    for (const ConstNestedModule& nested : namedModules(visit.program->graphModule())) {
-      for (const GraphModule::Delegate& delegate : nested.module->delegates()) {
-        const std::string inner = childPath(nested.path, delegate.name);
-        pending.push_back({&delegate.module->program, childPath(visit.path, inner)});
-      }
-    }
-  }
+  });
   return found;
 }
 

@@ -2,6 +2,7 @@
 #include <edgefx/program/check_shapes.h>
 
 #include "ir/describe_same.h"
+#include "program/delegate_programs.h"
 
 #include <fmt/format.h>
 
@@ -63,9 +64,9 @@ void checkModuleShapes(const GraphModule& module, const std::string& path, const
   }
 }
 
-}  // namespace
-
-std::vector<Diagnostic> checkShapes(const ExportedProgram& program, const ShapeRules* own) {
+// One program without its delegates; `owner` is its path.
+void checkProgramShapes(const ExportedProgram& program, const std::string& owner, const ShapeRules* own,
+                        std::vector<Diagnostic>& found) {
   SymbolRanges ranges;
   for (const RangeConstraint& range : program.rangeConstraints) {
     const int64_t least = range.min.value_or(std::numeric_limits<int64_t>::min());
@@ -77,7 +78,6 @@ std::vector<Diagnostic> checkShapes(const ExportedProgram& program, const ShapeR
     return numberInside(ranges, symbol, wanted);
   };
 
-  std::vector<Diagnostic> found;
   std::unordered_set<const GraphModule*> otherwise;  // where operators give other types
   for (const ConstNestedModule& nested : namedModules(program.graphModule())) {
     if (otherwise.contains(nested.module)) {
@@ -88,8 +88,18 @@ std::vector<Diagnostic> checkShapes(const ExportedProgram& program, const ShapeR
       if (!node.isCall("higher_order.wrap_with_autocast")) continue;
       for (const GraphModule* branch : branchesOf(node, *nested.module)) otherwise.insert(branch);
     }
-    checkModuleShapes(*nested.module, nested.path, own, assignments, found);
+    const std::string path = nested.path.empty() ? owner : childPath(owner, nested.path);
+    checkModuleShapes(*nested.module, path, own, assignments, found);
   }
+}
+
+}  // namespace
+
+std::vector<Diagnostic> checkShapes(const ExportedProgram& program, const ShapeRules* own) {
+  std::vector<Diagnostic> found;
+  detail::forEachProgram(program, [&](const ExportedProgram& at, const std::string& path) {
+    checkProgramShapes(at, path, own, found);
+  });
   return found;
 }
 

@@ -1,5 +1,6 @@
 #include <edgefx/backend/plugin.h>
 #include <edgefx/manager/edge_program_manager.h>
+#include <edgefx/program/check_shapes.h>
 #include <edgefx/serialization/payloads.h>
 #include <edgefx/serialization/pt2.h>
 #include <edgefx/support/error.h>
@@ -84,7 +85,8 @@ EdgeProgramManager lowerMethods(EdgeProgramManager manager, const std::vector<st
   }
 }
 
-// Runs the lowered method beside the original; appends what differs.
+// Runs the lowered method beside the original, and compares recorded values with what operators give; appends
+// what differs.
 bool checkLowered(const std::string& method, const ExportedProgram& before, const ExportedProgram& after,
                   const LowerOptions& options, const BackendRegistry& registry, std::string& out) {
   VerifyOptions verify;
@@ -95,7 +97,12 @@ bool checkLowered(const std::string& method, const ExportedProgram& before, cons
   const VerifyReport report = verifyPrograms(before, after, inputs, verify);
   if (!report.agrees()) out += "method '" + method + "' computes something else\n";
   out += report.text(true);
-  return report.agrees();
+
+  ShapeRules rules;
+  for (const std::string& name : options.opBackends) registry.opBackend(name).addShapeRules(rules);
+  const std::vector<Diagnostic> differences = checkShapes(after, &rules);
+  for (const Diagnostic& difference : differences) out += difference.render() + '\n';
+  return report.agrees() && differences.empty();
 }
 
 ExitCode lower(const LowerOptions& options, std::string& out) {
@@ -155,8 +162,8 @@ void addOptions(CLI::App& command, LowerOptions& options) {
   command.add_flag("--edge", options.edge, kEdgeHelp);
   command.add_flag(
       "--check", options.check,
-      "Run each lowered method beside the original, on its sample inputs or generated ones, and write "
-      "nothing if the results differ");
+      "Run each lowered method beside the original, on its sample inputs or generated ones, compare recorded "
+      "shapes with what operators give, and write nothing if anything differs");
   addToleranceOptions(command, options.tolerance);
 }
 

@@ -1,6 +1,7 @@
 #include <edgefx/program/check_shapes.h>
 #include <edgefx/serialization/pt2.h>
 
+#include "support/lowered_builder.h"
 #include "support/program_builder.h"
 #include "support/test_data.h"
 
@@ -172,6 +173,22 @@ TEST(CheckShapes, AgreesWithPrograms) {
   }
   EXPECT_GT(inferred, 1000);
   EXPECT_LT(unknown * 100, 3 * (inferred + unknown)) << unknown << " of " << inferred + unknown;
+}
+
+TEST(CheckShapes, LooksIntoDelegates) {
+  ExportedProgram inner = test::tinyProgram();
+  inner.graph().find("mul")->setValue(test::tensorValue({3}));
+  test::ProgramBuilder outer;
+  Node& x = outer.userInput("x", test::tensorValue({1, 4}));
+  Node& call =
+      test::callDelegate(outer.program().graphModule(), "lowered_module_0",
+                         std::make_shared<const LoweredModule>(test::sampleLowered(std::move(inner))), {x},
+                         {test::tensorValue({1, 4})});
+  outer.userOutput(test::getitem(call, 0));
+  const std::vector<Diagnostic> found = checkShapes(outer.finish());
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found.front().node, "mul");
+  EXPECT_EQ(found.front().graph, "lowered_module_0");
 }
 
 }  // namespace

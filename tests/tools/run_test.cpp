@@ -160,5 +160,25 @@ TEST(LowerCommand, CheckComparesAndWritesNothingThatDiffers) {
   EXPECT_FALSE(std::filesystem::exists(dir / "bad.pt2"));
 }
 
+// Gives every relu another recorded shape than it has.
+TEST(LowerCommand, CheckComparesRecordedShapes) {
+  TempDir dir;
+  Archive archive;
+  archive.models.push_back({"model", countingProgram()});
+  Node& mul = *archive.models[0].program.graph().find("mul");
+  mul.setValue(tensorValue({2, 4}));
+  saveArchive(archive, dir / "model.pt2");
+  const std::string plugin = std::string(EDGEFX_BINARY_DIR) + "/libedgefx_conformance.so";
+  const std::vector<std::string> arguments{"lower", dir / "model.pt2", "-o",      dir / "out.pt2", "--plugin",
+                                           plugin,  "--op-backend",    "retarget"};
+  EXPECT_EQ(runTool(arguments).exitCode, 0);
+  std::vector<std::string> checked = arguments;
+  checked.push_back("--check");
+  const ToolRun run = runTool(checked);
+  EXPECT_EQ(run.exitCode, 1) << run.err;
+  EXPECT_NE(run.out.find("node '%mul'"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("float32[1, 4]"), std::string::npos) << run.out;
+}
+
 }  // namespace
 }  // namespace edgefx::test

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <edgefx/ir/shape_inference.h>
 #include <edgefx/program/exported_program.h>
 
 #include <memory>
@@ -24,6 +25,10 @@ class OpBackend {
   // old ones. The result must agree with its own signature (see checkProgram), operators of any kind are
   // welcome. What it throws reaches the caller, with backend and method attached.
   virtual ExportedProgram lower(ExportedProgram program, std::string_view methodName) const = 0;
+
+  // Adds what is known of the values of the backend's own operators, so that checkShapes can tell whether the
+  // lowered program describes them truly. Nothing unless overridden.
+  virtual void addShapeRules(ShapeRules& rules) const;
 };
 
 }  // namespace edgefx

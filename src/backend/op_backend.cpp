@@ -1,0 +1,7 @@
+#include <edgefx/backend/op_backend.h>
+
+namespace edgefx {
+
+void OpBackend::addShapeRules(ShapeRules&) const {}
+
+}  // namespace edgefx
