@@ -44,6 +44,7 @@
 #include <edgefx/program/exported_program.h>
 #include <edgefx/program/lowered_module.h>
 #include <edgefx/program/signature.h>
+#include <edgefx/rewrite/program_rewriter.h>
 #include <edgefx/run/interpreter.h>
 #include <edgefx/run/pytree.h>
 #include <edgefx/run/verify_lowering.h>
