@@ -50,6 +50,65 @@ std::string withLeaf(const std::string& spec) {
   return tuple + root + ", " + leaf + end;
 }
 
+// A copy that does not refer to the node's storage, which a new argument overwrites.
+Arg ownedCopy(const Argument& argument) {
+  const auto copies = [&] {
+    Arg::List items;
+    for (const Argument& item : argument.items()) items.push_back(ownedCopy(item));
+    return items;
+  };
+  switch (argument.kind()) {
+    case ArgumentKind::None:
+      return {};
+    case ArgumentKind::Bool:
+      return argument.asBool();
+    case ArgumentKind::Int:
+      return argument.asInt();
+    case ArgumentKind::Float:
+      return argument.asFloat();
+    case ArgumentKind::Complex: {
+      const auto [real, imaginary] = argument.asComplex();
+      return Arg::complex(real, imaginary);
+    }
+    case ArgumentKind::String:
+      return std::string(argument.asString());
+    case ArgumentKind::Node:
+      return argument.asNode();
+    case ArgumentKind::List:
+      return Arg::list(copies());
+    case ArgumentKind::Tuple:
+      return Arg::tuple(copies());
+    case ArgumentKind::Dict: {
+      Arg::Items items;
+      for (auto [key, value] : argument.asDict()) items.emplace_back(std::string(key), ownedCopy(value));
+      return Arg::dict(std::move(items));
+    }
+    case ArgumentKind::Slice: {
+      Arg::List items = copies();
+      return Arg::slice(items[0], items[1], items[2]);
+    }
+    case ArgumentKind::Range: {
+      Arg::List items = copies();
+      return Arg::range(items[0], items[1], items[2]);
+    }
+    case ArgumentKind::Ellipsis:
+      return Arg::ellipsis();
+    case ArgumentKind::Symbolic:
+      return argument.asSymbolic();
+    case ArgumentKind::Dtype:
+      return argument.asDtype();
+    case ArgumentKind::Layout:
+      return argument.asLayout();
+    case ArgumentKind::MemoryFormat:
+      return argument.asMemoryFormat();
+    case ArgumentKind::Device:
+      return Arg::device(std::string(argument.asDevice()));
+    case ArgumentKind::Operator:
+      return argument.asOperator();
+  }
+  return {};
+}
+
 // Where an operator that calls graphs takes its further operands: a position of its arguments that holds a
 // list, or none if the arguments themselves are the operands.
 struct OperandPlace {
@@ -345,13 +404,13 @@ Node& ProgramRewriter::call(Target target, const Args& args, const Kwargs& kwarg
 }
 
 void ProgramRewriter::setArg(Node& call, size_t i, const Arg& value) {
-  const Args before(call.args().begin(), call.args().end());
+  const Arg before = ownedCopy(call.arg(i));
   call.setArg(i, value);
   if (!call.isCall()) return;
   try {
     if (ValueRef inferred = inferValue(call, rules_)) call.setValue(std::move(inferred));
   } catch (...) {
-    call.setArgs(before);
+    call.setArg(i, before);
     throw;
   }
 }
