@@ -44,7 +44,9 @@
 #include <edgefx/program/exported_program.h>
 #include <edgefx/program/lowered_module.h>
 #include <edgefx/program/signature.h>
+#include <edgefx/rewrite/pattern.h>
 #include <edgefx/rewrite/program_rewriter.h>
+#include <edgefx/rewrite/rules.h>
 #include <edgefx/run/interpreter.h>
 #include <edgefx/run/pytree.h>
 #include <edgefx/run/verify_lowering.h>

@@ -213,7 +213,7 @@ MetaRef mergeMeta(const Node& first, std::initializer_list<const Node*> others) 
 }
 
 ProgramRewriter::ProgramRewriter(ExportedProgram& program, const ShapeRules* rules)
-    : program_(program), rules_(rules) {}
+    : program_(program), rules_(rules), module_(&program.graphModule()) {}
 
 Node& ProgramRewriter::addParameter(std::string_view name, at::Tensor tensor) {
   return addInput(InputKind::Parameter, true, name, std::move(tensor), true);
@@ -224,6 +224,7 @@ Node& ProgramRewriter::addBuffer(std::string_view name, at::Tensor tensor, bool 
 }
 
 Node& ProgramRewriter::addConstant(std::string_view name, at::Tensor tensor) {
+  if (module_ != &program_.graphModule()) return addConstantFor(*module_, name, std::move(tensor));
   return addInput(InputKind::ConstantTensor, false, name, std::move(tensor), false);
 }
 
@@ -392,14 +393,25 @@ void ProgramRewriter::addMutation(Node& placeholder, Node& value) {
 }
 
 Node& ProgramRewriter::call(Target target, const Args& args, const Kwargs& kwargs, std::string_view name) {
-  Node& made = program_.graph().call(target, args, kwargs, name);
+  const InsertionPoint old = graph().insertionPoint();
+  const InsertionGuard guard(graph(), root_ == nullptr ? old : before(*root_));
+  Node& made = graph().call(target, args, kwargs, name);
+  if (root_ != nullptr) {
+    Node* last = nullptr;  // the last input, if it does not stand before the root
+    for (Node& input : made.inputs()) {
+      if (&input != root_ && input.isBefore(*root_)) continue;
+      if (last == nullptr || last->isBefore(input)) last = &input;
+    }
+    if (last != nullptr) made.moveAfter(*last);
+  }
   try {
     made.setValue(inferValue(made, rules_));
   } catch (...) {
-    program_.graph().erase(made);
+    graph().erase(made);
     throw;
   }
   fresh_.push_back(&made);
+  if (root_ != nullptr) made_.push_back(&made);
   return made;
 }
 
@@ -431,7 +443,7 @@ size_t ProgramRewriter::retarget(Target from, Target to) {
   return count;
 }
 
-void ProgramRewriter::replace(Node& old, Node& replacement, std::initializer_list<const Node*> others) {
+RuleResult ProgramRewriter::replace(Node& old, Node& replacement, std::initializer_list<const Node*> others) {
   if (&old == &replacement) fail<UsageError>("'%{}' cannot take its own place", old.name());
   if (&old.graph() != &replacement.graph() || old.isErased() || replacement.isErased()) {
     fail<UsageError>("'%{}' cannot take the place of '%{}': they are not live nodes of one graph",
@@ -450,6 +462,7 @@ void ProgramRewriter::replace(Node& old, Node& replacement, std::initializer_lis
   old.replaceAllUsesWith(replacement, [&](const Node& user) { return !fresh.contains(&user); });
   if (&old.graph() == &program_.graph()) program_.signature.renameOutput(before, replacement.name());
   fresh_.clear();
+  return RuleResult::changed();
 }
 
 size_t ProgramRewriter::eraseDeadNodes() {
@@ -517,7 +530,7 @@ Node& ProgramRewriter::addConstantFor(GraphModule& module, std::string_view name
                        call->target().name());
     }
   }
-  Node* value = &addConstant(name, std::move(tensor));
+  Node* value = &addInput(InputKind::ConstantTensor, false, name, std::move(tensor), false);
   for (size_t i = 0; i < levels.size(); ++i) {
     for (Node* call : levels[i].calls) appendOperand(*call, *value);
     Node* inner = nullptr;

@@ -106,6 +106,7 @@ bool printTable(const Options& options) {
   addDelegationRows(options, table);
   addGrowthRows(options, table);
   addRunRows(options, table);
+  addRewriteRows(options, table);
   return table.print();
 }
 

@@ -21,5 +21,7 @@ void addDelegationRows(const Options& options, Table& table);
 void addGrowthRows(const Options& options, Table& table);
 // 14 running a program, beside the same dispatcher calls in a loop.
 void addRunRows(const Options& options, Table& table);
+// 15 a set of rules, beside a walk over nodes and operands.
+void addRewriteRows(const Options& options, Table& table);
 
 }  // namespace edgefx::bench

@@ -2,6 +2,7 @@
 
 #include <edgefx/ir/shape_inference.h>
 #include <edgefx/program/exported_program.h>
+#include <edgefx/rewrite/pattern.h>
 
 #include <initializer_list>
 #include <string>
@@ -13,6 +14,10 @@ class Tensor;
 }
 
 namespace edgefx {
+
+namespace detail {
+class RuleDriver;
+}
 
 // Changes a program with all its books: graph, graph signature, state dict, constants and metadata change
 // together. A call that throws has changed nothing. Plain edits of the graph in between are fine as long as
@@ -28,11 +33,15 @@ class ProgramRewriter {
   explicit ProgramRewriter(ExportedProgram&&) = delete;
 
   ExportedProgram& program() { return program_; }
-  Graph& graph() { return program_.graph(); }
+  // The graph at work: the top level, or the nested graph that a rule is applied to.
+  Graph& graph() { return module_->graph(); }
 
   // A new input that holds a stored tensor: its placeholder stands before the first user input, or after all
   // inputs if there is none. Throws UsageError for an undefined tensor or an empty name, UnsupportedError for
   // tensors that no .pt2 holds. O(inputs).
+  //
+  // A constant that a rule adds while it is applied to a nested graph is passed down to that graph (see
+  // addConstantFor).
   Node& addParameter(std::string_view name, at::Tensor tensor);
   Node& addBuffer(std::string_view name, at::Tensor tensor, bool persistent = true);
   Node& addConstant(std::string_view name, at::Tensor tensor);
@@ -60,9 +69,10 @@ class ProgramRewriter {
   // user outputs. Throws UsageError for other placeholders and if it is written already.
   void addMutation(Node& placeholder, Node& value);
 
-  // A new call at the insertion point of the graph, its value described by the operator's rule where there is
-  // one. Metadata is that of the last node given to `takeMetaFrom`, if any. Throws UsageError if an argument
-  // is of another graph, or the rule finds that the arguments do not fit.
+  // A new call at the insertion point of the graph, or in a rule behind its arguments and, where they allow
+  // it, before the root of the match. Its value is described by the operator's shape rule where there is one.
+  // Throws UsageError if an argument is of another graph, or the shape rule finds that the arguments do not
+  // fit.
   Node& call(Target target, const Args& args, const Kwargs& kwargs = {}, std::string_view name = {});
   // Sets an argument of a call; its value is described anew where there is a rule.
   void setArg(Node& call, size_t i, const Arg& value);
@@ -75,9 +85,9 @@ class ProgramRewriter {
   // `replacement` takes the place of `old` everywhere: users, results, specs. Uses of `old` by the nodes that
   // this rewriter made since the last replacement stay, so that they may stand around it. Those without
   // metadata get that of `old`, merged with that of `others` (see mergeMeta), and `replacement` the value of
-  // `old` if it has none. The old node stays until eraseDeadNodes. Throws UsageError if the nodes are not of
-  // one graph, or are one.
-  void replace(Node& old, Node& replacement, std::initializer_list<const Node*> others = {});
+  // `old` if it has none. The old node stays until eraseDeadNodes. Returns what a rule that did this returns.
+  // Throws UsageError if the nodes are not of one graph, or are one.
+  RuleResult replace(Node& old, Node& replacement, std::initializer_list<const Node*> others = {});
 
   // Erases calls without users and effect in every graph, and nested graphs that no node names any more.
   // Returns the number of nodes. O(nodes).
@@ -87,6 +97,8 @@ class ProgramRewriter {
                                                                    InputKind::ConstantTensor});
 
  private:
+  friend class detail::RuleDriver;
+
   Node& addInput(InputKind kind, bool persistent, std::string_view name, at::Tensor tensor, bool isParameter);
   std::string freeName(std::string_view name) const;
   InputSpec& storedSpec(const Node& placeholder, std::string_view action) const;
@@ -95,7 +107,10 @@ class ProgramRewriter {
 
   ExportedProgram& program_;
   const ShapeRules* rules_;
+  GraphModule* module_;       // the one at work
+  Node* root_ = nullptr;      // of the match that a rule is applied to
   std::vector<Node*> fresh_;  // made since the last replacement
+  std::vector<Node*> made_;   // since the rule at work began
 };
 
 // The metadata of a node that does what several did: the entries of the first, and what the others have and

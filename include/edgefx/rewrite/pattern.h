@@ -1,0 +1,132 @@
+#pragma once
+
+#include <edgefx/ir/node.h>
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace edgefx {
+
+class Match;
+
+namespace detail {
+struct PatternNode;
+class Matcher;
+struct PatternMaker;
+}  // namespace detail
+
+// What part of a graph looks like, as a value: a tree of operators and operands, rooted at the node that is
+// replaced. Copying is cheap; patterns are never changed once made. Make them with the functions below.
+class Pattern {
+ public:
+  // The node is found in the match under this name, too. A name that stands twice must match one node.
+  Pattern as(std::string_view name) const;
+  // Only if nobody else uses the node.
+  Pattern singleUse() const;
+  // Only where the predicate holds; `reason` says what it asks for, after "because".
+  Pattern where(std::function<bool(const Node& node)> predicate, std::string_view reason) const;
+  // Only if the value is a tensor of that dtype, or of that rank.
+  Pattern dtype(Dtype dtype) const;
+  Pattern rank(size_t rank) const;
+  // The first two operands match in either order.
+  Pattern commutative() const;
+
+ private:
+  friend class detail::Matcher;
+  friend class RuleSet;
+  friend struct detail::PatternMaker;
+
+  explicit Pattern(std::shared_ptr<const detail::PatternNode> node) : node_(std::move(node)) {}
+  template <typename Change>
+  Pattern changed(Change&& change) const;
+
+  std::shared_ptr<const detail::PatternNode> node_;
+};
+
+// What patterns are made of. Names that are short because patterns are read often: bring them in where they
+// are used.
+namespace patterns {
+
+// A call of one of these operators, of either dialect, with the operands given, in order; "aten.add" stands
+// for every overload. Operands that are left out and not matched by rest() must not be there. Throws
+// UsageError if there is no operator, or something follows rest().
+Pattern op(std::initializer_list<std::string_view> operators, std::initializer_list<Pattern> operands);
+template <typename... Operands>
+Pattern op(std::string_view name, const Operands&... operands) {
+  return op({name}, {operands...});
+}
+// Any node.
+Pattern any(std::string_view name);
+// The placeholder of a parameter, buffer or constant that the program does not write.
+Pattern constant(std::string_view name);
+// An operand that may be absent or None.
+Pattern optional(std::string_view name);
+Pattern optional(const Pattern& operand);
+// All operands that are left, keyword arguments included.
+Pattern rest(std::string_view name);
+// A literal equal to this one: a number, text, dtype, list of such.
+Pattern equals(Arg literal);
+
+}  // namespace patterns
+
+// What a rule did.
+class RuleResult {
+ public:
+  static RuleResult changed() { return RuleResult(true, {}); }
+  static RuleResult declined(std::string reason) { return RuleResult(false, std::move(reason)); }
+
+  bool isChanged() const { return changed_; }
+  const std::string& reason() const { return reason_; }
+
+ private:
+  RuleResult(bool changed, std::string reason) : changed_(changed), reason_(std::move(reason)) {}
+
+  bool changed_;
+  std::string reason_;
+};
+
+// The nodes and arguments that a pattern found, by name. Valid while the rule runs.
+class Match {
+ public:
+  // Throws UsageError if the pattern has no such name, or it stands for an operand that is absent.
+  Node& operator[](std::string_view name) const;
+  // Null for an operand that is absent or None.
+  Node* find(std::string_view name) const;
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  Node& root() const { return *root_; }
+  // Every node of the pattern, operands included, the root first.
+  const std::vector<Node*>& nodes() const { return nodes_; }
+
+  // The i-th positional argument that rest() took. Throws UsageError if there are fewer.
+  const Argument& arg(std::string_view rest, size_t i) const;
+  // The same, null if there are fewer.
+  const Argument* findArg(std::string_view rest, size_t i) const;
+  // How many rest() took, without keyword arguments.
+  size_t numArgs(std::string_view rest) const;
+  // The node of an optional operand, or what is to stand in its place.
+  Arg argOr(std::string_view name, Arg otherwise) const;
+
+  // For rules that look closer: nothing was changed, and this is why.
+  RuleResult decline(std::string reason) const { return RuleResult::declined(std::move(reason)); }
+
+ private:
+  friend class detail::Matcher;
+
+  struct Rest {
+    std::string_view name;
+    const Node* call;
+    size_t first;
+  };
+  Node* root_ = nullptr;
+  std::vector<std::pair<std::string_view, Node*>> named_;
+  std::vector<Rest> rests_;
+  std::vector<Node*> nodes_;
+};
+
+}  // namespace edgefx
