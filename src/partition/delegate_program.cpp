@@ -14,22 +14,6 @@
 namespace edgefx::detail {
 namespace {
 
-SpecArg argOf(const Node& node) {
-  SpecArg arg;
-  arg.name = node.name();
-  if (node.value() == nullptr) return arg;
-  const ValueMeta::Data& data = node.value()->data;
-  if (std::holds_alternative<ValueMeta::SymIntValue>(data)) arg.kind = SpecArgKind::SymInt;
-  if (std::holds_alternative<ValueMeta::SymFloatValue>(data)) arg.kind = SpecArgKind::SymFloat;
-  if (std::holds_alternative<ValueMeta::SymBoolValue>(data)) arg.kind = SpecArgKind::SymBool;
-  if (std::holds_alternative<ValueMeta::Token>(data)) arg.kind = SpecArgKind::Token;
-  if (const auto* object = std::get_if<ValueMeta::CustomObject>(&data)) {
-    arg.kind = SpecArgKind::CustomObject;
-    arg.className = object->className;
-  }
-  return arg;
-}
-
 void appendLeaves(std::string& out, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     if (i != 0) out += ", ";
@@ -114,7 +98,8 @@ void StateSplitter::addInputs(const FusedPartition& partition, ExportedProgram& 
                (outer->kind == InputKind::UserInput || outer->kind == InputKind::Token)) {
       delegate.signature.inputs.push_back(*outer);
     } else {
-      delegate.signature.inputs.push_back({InputKind::UserInput, argOf(*node), std::nullopt, std::nullopt});
+      delegate.signature.inputs.push_back(
+          {InputKind::UserInput, specArgOf(*node), std::nullopt, std::nullopt});
     }
   }
 }
@@ -152,7 +137,7 @@ void StateSplitter::addOutputs(FusedPartition& partition, ExportedProgram& deleg
       isAbsorbed_[position] = true;
       isReordered = isReordered || !values.empty();
       mutations.push_back(output.value);
-      delegate.signature.outputs.push_back({spec->kind, argOf(*output.value), spec->target});
+      delegate.signature.outputs.push_back({spec->kind, specArgOf(*output.value), spec->target});
     }
     if (!isValue) {
       unused_.push_back(output.getitem);
@@ -161,7 +146,7 @@ void StateSplitter::addOutputs(FusedPartition& partition, ExportedProgram& deleg
     const auto index = static_cast<int64_t>(values.size());
     if (output.getitem->arg(1).asInt() != index) output.getitem->setArg(1, index);
     values.push_back(output.value);
-    valueSpecs.push_back({OutputKind::UserOutput, argOf(*output.value), std::nullopt});
+    valueSpecs.push_back({OutputKind::UserOutput, specArgOf(*output.value), std::nullopt});
     callValue.elements.push_back(output.value->valueRef());
   }
   partition.call->setValue(ValueMeta::of(std::move(callValue)));

@@ -100,4 +100,20 @@ const InputSpec* SignatureIndex::findTarget(InputKind kind, std::string_view tar
   return found == targets_[number].end() ? nullptr : found->second;
 }
 
+SpecArg specArgOf(const Node& node) {
+  SpecArg arg;
+  arg.name = node.name();
+  if (node.value() == nullptr) return arg;
+  const ValueMeta::Data& data = node.value()->data;
+  if (std::holds_alternative<ValueMeta::SymIntValue>(data)) arg.kind = SpecArgKind::SymInt;
+  if (std::holds_alternative<ValueMeta::SymFloatValue>(data)) arg.kind = SpecArgKind::SymFloat;
+  if (std::holds_alternative<ValueMeta::SymBoolValue>(data)) arg.kind = SpecArgKind::SymBool;
+  if (std::holds_alternative<ValueMeta::Token>(data)) arg.kind = SpecArgKind::Token;
+  if (const auto* object = std::get_if<ValueMeta::CustomObject>(&data)) {
+    arg.kind = SpecArgKind::CustomObject;
+    arg.className = object->className;
+  }
+  return arg;
+}
+
 }  // namespace edgefx

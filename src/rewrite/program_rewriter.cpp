@@ -23,17 +23,6 @@ ValueRef describeStored(const StoredTensor& tensor) {
   return ValueMeta::of(std::move(meta));
 }
 
-SpecArg specArgOf(const Node& node) {
-  SpecArg arg;
-  arg.name = node.name();
-  const ValueMeta* value = node.value();
-  if (value == nullptr) return arg;
-  if (std::holds_alternative<ValueMeta::SymIntValue>(value->data)) arg.kind = SpecArgKind::SymInt;
-  if (std::holds_alternative<ValueMeta::SymFloatValue>(value->data)) arg.kind = SpecArgKind::SymFloat;
-  if (std::holds_alternative<ValueMeta::SymBoolValue>(value->data)) arg.kind = SpecArgKind::SymBool;
-  return arg;
-}
-
 // The calling convention's tree of results with one more.
 std::string withLeaf(const std::string& spec) {
   const std::string leaf = R"({"type": null, "context": null, "children_spec": []})";

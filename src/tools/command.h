@@ -37,6 +37,15 @@ struct CommandError : std::runtime_error {
 // the name that torch.export.save gives.
 std::string methodName(const Archive& archive, const Archive::Model& model);
 
+// What a run takes from outside.
+struct RunSource {
+  std::string inputs;  // file, empty for none
+  uint64_t seed = 0;
+  Tolerance tolerance;
+  std::vector<std::string> plugins;
+};
+// --inputs, --seed, --atol, --rtol and --plugin. `otherwise` says what is taken without --inputs.
+void addSourceOptions(CLI::App& command, RunSource& source, const std::string& otherwise);
 // --atol and --rtol.
 void addToleranceOptions(CLI::App& command, Tolerance& tolerance);
 

@@ -18,20 +18,17 @@ struct CompareOptions {
   std::string before;
   std::string after;
   std::string model;
-  std::string inputs;
-  std::vector<std::string> plugins;
-  uint64_t seed = 0;
-  Tolerance tolerance;
+  RunSource source;
 };
 
 ExitCode compare(const CompareOptions& options, std::string& out) {
   BackendRegistry registry;
-  for (const std::string& plugin : options.plugins) loadPlugin(plugin, registry);
+  for (const std::string& plugin : options.source.plugins) loadPlugin(plugin, registry);
   Archive before = loadArchive(options.before);
   Archive after = loadArchive(options.after);
   VerifyOptions verify;
-  verify.tolerance = options.tolerance;
-  if (!options.plugins.empty()) verify.delegateRunner = delegateRunner(registry);
+  verify.tolerance = options.source.tolerance;
+  if (!options.source.plugins.empty()) verify.delegateRunner = delegateRunner(registry);
 
   bool agrees = true;
   bool isAny = false;
@@ -44,9 +41,9 @@ ExitCode compare(const CompareOptions& options, std::string& out) {
       throw UsageError(Diagnostic("'" + options.after + "' has no model '" + model.name + "'"));
     }
     std::string note;
-    const std::vector<c10::IValue> inputs = options.inputs.empty()
-                                                ? sampleInputs(model.program, options.seed, note)
-                                                : readInputs(model.program, options.inputs);
+    const std::vector<c10::IValue> inputs = options.source.inputs.empty()
+                                                ? sampleInputs(model.program, options.source.seed, note)
+                                                : readInputs(model.program, options.source.inputs);
     const VerifyReport report = verifyPrograms(model.program, other->program, inputs, verify);
     if (before.models.size() > 1) out += "model '" + model.name + "'\n";
     out += report.text(true);
@@ -67,22 +64,7 @@ void addCompareCommand(CLI::App& app, Command& chosen) {
   command->add_option("A", options->before, "The original .pt2 file")->required()->type_name("");
   command->add_option("B", options->after, "The lowered .pt2 file")->required()->type_name("");
   command->add_option("--model", options->model, "Compare only this model")->type_name("NAME");
-  command
-      ->add_option("--inputs", options->inputs,
-                   "File of torch.save with (args, kwargs), a list of all inputs, or a dict with \"inputs\"; "
-                   "otherwise "
-                   "the sample inputs of A, or generated ones")
-      ->type_name("FILE");
-  command
-      ->add_option("--seed", options->seed, "Of generated inputs; 0 takes the sample inputs if there are any")
-      ->type_name("N");
-  addToleranceOptions(*command, options->tolerance);
-  command
-      ->add_option(
-          "--plugin", options->plugins,
-          "Shared library with operators, and backends that run their delegates; may be given several times")
-      ->type_name("LIB")
-      ->allow_extra_args(false);
+  addSourceOptions(*command, options->source, "the sample inputs of A, or generated ones");
   command->footer(
       "Prints the largest differences of each result and of each buffer and input that is written; models "
       "that write "

@@ -23,12 +23,9 @@ namespace {
 struct RunToolOptions {
   std::string file;
   std::string model;
-  std::string inputs;
+  RunSource source;
   std::string expect;
   std::string output;
-  std::vector<std::string> plugins;
-  uint64_t seed = 0;
-  Tolerance tolerance;
   bool tap = false;
   bool edge = false;
 };
@@ -49,7 +46,7 @@ class ExpectedComparer {
   ExpectedComparer(const RunToolOptions& options, std::string& out) : options_(options), out_(out) {}
 
   void compare(const std::string& name, const c10::IValue& found, const c10::IValue& expected) {
-    const Difference difference = compareValues(found, expected, options_.tolerance);
+    const Difference difference = compareValues(found, expected, options_.source.tolerance);
     out_ += fmt::format("{}: largest difference {:.3g} absolute, {:.3g} relative", name,
                         difference.largestAbsolute, difference.largestRelative);
     if (!difference.agrees) {
@@ -93,12 +90,12 @@ void compareCase(ExpectedComparer& comparer, const RunCase& expected, const Expo
 
 ExitCode runModel(const RunToolOptions& options, std::string& out) {
   BackendRegistry registry;
-  for (const std::string& plugin : options.plugins) loadPlugin(plugin, registry);
+  for (const std::string& plugin : options.source.plugins) loadPlugin(plugin, registry);
   ExportedProgram program = loadProgram(options.file, options.model);
   if (options.edge) wrapAsEdge(program);
 
   RunOptions run;
-  if (!options.plugins.empty()) run.delegateRunner = delegateRunner(registry);
+  if (!options.source.plugins.empty()) run.delegateRunner = delegateRunner(registry);
   if (options.tap) {
     run.tap = [&out](const TapEvent& event) {
       out += fmt::format("%{} = {}\n", childPath(event.graph, event.node.name()), valueText(event.value));
@@ -109,10 +106,10 @@ ExitCode runModel(const RunToolOptions& options, std::string& out) {
   std::vector<RunCase> cases;
   if (!options.expect.empty()) cases = readExpected(options.expect);
   if (cases.empty()) cases.emplace_back();
-  if (!options.inputs.empty()) cases.front().inputs = readInputs(program, options.inputs);
+  if (!options.source.inputs.empty()) cases.front().inputs = readInputs(program, options.source.inputs);
   std::string note;
-  if (options.inputs.empty() && (options.expect.empty() || cases.front().inputs.empty())) {
-    cases.front().inputs = sampleInputs(program, options.seed, note);
+  if (options.source.inputs.empty() && (options.expect.empty() || cases.front().inputs.empty())) {
+    cases.front().inputs = sampleInputs(program, options.source.seed, note);
   }
 
   ExpectedComparer comparer(options, out);
@@ -148,12 +145,7 @@ void addRunCommand(CLI::App& app, Command& chosen) {
   command->add_option("FILE", options->file, "The .pt2 file")->required()->type_name("");
   command->add_option("--model", options->model, "Which model; otherwise \"model\", or the only one")
       ->type_name("NAME");
-  command
-      ->add_option("--inputs", options->inputs,
-                   "File of torch.save with (args, kwargs), a list of all inputs, or a dict with \"inputs\"; "
-                   "otherwise "
-                   "the sample inputs of the model, or generated ones")
-      ->type_name("FILE");
+  addSourceOptions(*command, options->source, "the sample inputs of the model, or generated ones");
   command
       ->add_option(
           "--expect", options->expect,
@@ -163,16 +155,6 @@ void addRunCommand(CLI::App& app, Command& chosen) {
   command->add_option("-o,--output", options->output, "Write the results, a list, for torch.load")
       ->type_name("FILE");
   command->add_flag("--tap", options->tap, "Print the value of every node");
-  command
-      ->add_option("--seed", options->seed, "Of generated inputs; 0 takes the sample inputs if there are any")
-      ->type_name("N");
-  addToleranceOptions(*command, options->tolerance);
-  command
-      ->add_option(
-          "--plugin", options->plugins,
-          "Shared library with operators, and backends that run their delegates; may be given several times")
-      ->type_name("LIB")
-      ->allow_extra_args(false);
   command->add_flag("--edge", options->edge, kEdgeHelp);
   command->footer(
       "Prints a line for each result; with --expect how far it is from what was expected, then \"ok\", or "

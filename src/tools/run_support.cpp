@@ -17,6 +17,25 @@ void addToleranceOptions(CLI::App& command, Tolerance& tolerance) {
       ->capture_default_str();
 }
 
+void addSourceOptions(CLI::App& command, RunSource& source, const std::string& otherwise) {
+  command
+      .add_option("--inputs", source.inputs,
+                  "File of torch.save with (args, kwargs), a list of all inputs, or a dict with \"inputs\"; "
+                  "otherwise " +
+                      otherwise)
+      ->type_name("FILE");
+  command
+      .add_option("--seed", source.seed, "Of generated inputs; 0 takes the sample inputs if there are any")
+      ->type_name("N");
+  addToleranceOptions(command, source.tolerance);
+  command
+      .add_option(
+          "--plugin", source.plugins,
+          "Shared library with operators, and backends that run their delegates; may be given several times")
+      ->type_name("LIB")
+      ->allow_extra_args(false);
+}
+
 Interpreter makeInterpreter(const ExportedProgram& program, RunOptions options) {
   try {
     return Interpreter(program, std::move(options));

@@ -9,17 +9,6 @@
 namespace edgefx::test {
 namespace {
 
-SpecArg nodeArg(const Node& node) {
-  SpecArg arg;
-  arg.name = node.name();
-  const ValueMeta* value = node.value();
-  if (value == nullptr) return arg;
-  if (std::holds_alternative<ValueMeta::SymIntValue>(value->data)) arg.kind = SpecArgKind::SymInt;
-  if (std::holds_alternative<ValueMeta::SymFloatValue>(value->data)) arg.kind = SpecArgKind::SymFloat;
-  if (std::holds_alternative<ValueMeta::SymBoolValue>(value->data)) arg.kind = SpecArgKind::SymBool;
-  return arg;
-}
-
 Arg toArg(const ConstantScalar& value) {
   return std::visit(
       [](const auto& held) {
@@ -62,7 +51,7 @@ Node& ProgramBuilder::storedInput(InputKind kind, std::string_view prefix, std::
   if (tensor.meta() != nullptr) node.setValue(ValueMeta::of(*tensor.meta()));
   InputSpec spec;
   spec.kind = kind;
-  spec.arg = nodeArg(node);
+  spec.arg = specArgOf(node);
   spec.target = target;
   program_.signature.inputs.push_back(std::move(spec));
   bool isState = kind == InputKind::Parameter || kind == InputKind::Buffer;
@@ -115,7 +104,7 @@ Node& ProgramBuilder::userInput(std::string_view name, ValueRef value) {
   Node& node = graph().placeholder(name);
   node.setValue(std::move(value));
   InputSpec spec;
-  spec.arg = nodeArg(node);
+  spec.arg = specArgOf(node);
   program_.signature.inputs.push_back(std::move(spec));
   return node;
 }
@@ -142,7 +131,7 @@ Node& ProgramBuilder::branch(std::string_view name, std::unique_ptr<Graph> graph
 void ProgramBuilder::result(OutputKind kind, Node& node, std::optional<std::string> target) {
   OutputSpec spec;
   spec.kind = kind;
-  spec.arg = nodeArg(node);
+  spec.arg = specArgOf(node);
   if (kind == OutputKind::Token) spec.arg.kind = SpecArgKind::Token;
   spec.target = std::move(target);
   program_.signature.outputs.push_back(std::move(spec));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <edgefx/ir/meta.h>
+#include <edgefx/ir/node.h>
 
 #include <cstdint>
 #include <map>
@@ -48,6 +48,10 @@ struct SpecArg {
   bool isConstant() const { return kind == SpecArgKind::Constant; }
   bool operator==(const SpecArg&) const = default;
 };
+
+// What a signature says of a node: its name, and by its value whether it is a tensor, a symbolic number, a
+// token or an object.
+SpecArg specArgOf(const Node& node);
 
 struct InputSpec {
   InputKind kind = InputKind::UserInput;
