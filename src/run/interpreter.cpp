@@ -124,6 +124,17 @@ class Interpreter::Impl : public detail::StepHost {
     return nullptr;
   }
 
+  std::vector<std::string> writtenState() const {
+    std::vector<bool> isWritten = plan_.top().writesInput;
+    for (const Written& write : writtenState_) isWritten[write.input] = true;
+    std::vector<std::string> targets;
+    const std::vector<InputSpec>& specs = program_.signature.inputs;
+    for (size_t i = 0; i < specs.size(); ++i) {
+      if (isWritten[i] && isStoredTensor(specs[i].kind) && specs[i].target) targets.push_back(*specs[i].target);
+    }
+    return targets;
+  }
+
   void resetState() {
     state_ = detail::ProgramState(program_, plan_.top().writesInput);
     delegates_.clear();
@@ -349,6 +360,10 @@ std::vector<c10::IValue> Interpreter::run(const std::vector<c10::IValue>& inputs
 at::Tensor Interpreter::state(std::string_view target) const {
   if (const at::Tensor* found = impl_->findState(target)) return *found;
   detail::fail<UsageError>("no parameter, buffer or constant of the program is called '{}'", target);
+}
+
+std::vector<std::string> Interpreter::writtenState() const {
+  return impl_->writtenState();
 }
 
 void Interpreter::resetState() {
