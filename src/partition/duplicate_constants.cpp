@@ -91,13 +91,14 @@ void duplicateConstants(ExportedProgram& program, PartitionResult& result) {
   const std::set<std::string_view> written = writtenTargets(program.signature);
   const SignatureIndex index(program.signature);
 
+  const MemoryUses uses(program.graphModule());
   std::vector<std::vector<Node*>> candidates(result.specs().size());
   for (Node* node : program.graph().placeholders()) {
     const auto spec = specOfTag.find(result.tags.tagOf(*node));
     const InputSpec* const input = index.findInput(node->name());
     if (spec == specOfTag.end() || input == nullptr || !input->target || written.contains(*input->target))
       continue;
-    if (!hasForeignUser(*node, result.tags) || memoryUse(*node).isWritten) continue;
+    if (!hasForeignUser(*node, result.tags) || uses.of(*node).isWritten) continue;
     candidates[spec->second].push_back(node);
   }
 

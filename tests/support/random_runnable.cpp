@@ -133,13 +133,17 @@ class SymbolicCalls {
     }
   }
 
-  Node& branch(const char* prefix, const char* op) {
+  Node& branch(const char* prefix, const char* op, bool takesSize) {
     auto graph = std::make_unique<Graph>();
     Node& x = graph->placeholder("x");
     x.setValue(matrixOf(rows_, 4));
-    Node& size = graph->placeholder("size");
-    size.setValue(ValueMeta::of(ValueMeta::SymIntValue{rows_.value()}));
-    Node& result = graph->call(op, {x, size}, {}, Target(op).op());
+    Args args{x};
+    if (takesSize) {
+      Node& size = graph->placeholder("size");
+      size.setValue(ValueMeta::of(ValueMeta::SymIntValue{rows_.value()}));
+      args.emplace_back(size);
+    }
+    Node& result = graph->call(op, args, {}, Target(op).op());
     result.setValue(matrixOf(rows_, 4));
     graph->output(Arg::tuple({result}));
     const size_t count = builder_.program().graphModule().children().size();
@@ -149,10 +153,13 @@ class SymbolicCalls {
   void addCond() {
     Node& flag = graph_.call("operator.gt", {*size_, 4}, {}, "gt");
     flag.setValue(ValueMeta::of(ValueMeta::SymBoolValue{Symbolic{SymExpr::parse("s0 > 4"), false}}));
-    Node& first = branch("sym_true_", "aten.mul.Tensor");
-    Node& second = branch("sym_false_", "aten.sub.Tensor");
-    Node& cond =
-        graph_.call("higher_order.cond", {flag, first, second, Arg::tuple({*x_, *size_})}, {}, "cond_rows");
+    // Files cannot hold operands of several kinds.
+    const bool takesSize = dice_.percent(20);
+    Node& first = branch("sym_true_", takesSize ? "aten.mul.Tensor" : "aten.abs.default", takesSize);
+    Node& second = branch("sym_false_", takesSize ? "aten.sub.Tensor" : "aten.neg.default", takesSize);
+    Args operands{*x_};
+    if (takesSize) operands.emplace_back(*size_);
+    Node& cond = graph_.call("higher_order.cond", {flag, first, second, Arg::tuple(operands)}, {}, "cond_rows");
     ValueMeta::Sequence results;
     results.elements = {matrixOf(rows_, 4)};
     cond.setValue(ValueMeta::of(std::move(results)));
@@ -234,11 +241,13 @@ class RunnableProgram {
 
   void addBuffers() {
     const at::Tensor shared = randomTensor(dice_, {2, 4});
-    if (dice_.percent(50)) buffer("cache", shared, dice_.percent(70));
+    const bool isKept = dice_.percent(70);
+    if (dice_.percent(50)) buffer("cache", shared, isKept);
     if (dice_.percent(40)) buffer("mean", randomTensor(dice_, {4}), dice_.percent(70));
     if (dice_.percent(40)) buffer("count", at::full({}, 3, at::kLong), true);
-    if (dice_.percent(10)) buffer("cache_alias", shared, true);
-    if (dice_.percent(10)) buffer("cache_row", shared.select(0, 1), true);
+    // Files keep parameters and persistent buffers apart from all others.
+    if (!writes_ && dice_.percent(10)) buffer("cache_alias", shared, isKept);
+    if (!writes_ && dice_.percent(10)) buffer("cache_row", shared.select(0, 1), isKept);
     if (isImages_) buffer("bn.running_mean", randomTensor(dice_, {3}), true);
   }
 
