@@ -25,7 +25,8 @@ struct CallUse {
 CallUse callUse(const Node& call, const Node& used, const std::vector<bool>& isWriter) {
   CallUse use;
   if (getitemIndex(call)) return {false, true};  // of one of several views
-  if (!isWriter.empty() && call.target().kind() == TargetKind::HigherOrder) return {isWriter[call.id()], true};
+  if (!isWriter.empty() && call.target().kind() == TargetKind::HigherOrder)
+    return {isWriter[call.id()], true};
   for (size_t i = 0; i < call.args().size(); ++i) {
     if (holds(call.args()[i], used) && writesUndeclared(call, i)) use.isWritten = true;
   }

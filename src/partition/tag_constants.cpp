@@ -110,7 +110,14 @@ class BufferTag {
   void addReaders(const std::vector<const Node*>& readers) {
     for (const Node* user : readers) add(*user, "reads it");
   }
-  void addOther(std::string_view target) { refuse(fmt::format("'{}', which is no buffer, shares its memory", target)); }
+  // In one memory the value written last stays, but a delegate gives its new values in an order of its own.
+  void addWritten(std::string_view target) {
+    if (!written_.empty()) refuse(fmt::format("'{}', which is written, too, shares its memory", target));
+    written_ = target;
+  }
+  void addOther(std::string_view target) {
+    refuse(fmt::format("'{}', which is no buffer, shares its memory", target));
+  }
   void addNewValue(const Node* producer, std::string_view name) {
     if (producer == nullptr || !producer->isCall()) {
       refuse(fmt::format("its new value '%{}' is made by no call", name));
@@ -141,6 +148,7 @@ class BufferTag {
 
   const Tags& tags_;
   std::string_view tag_;
+  std::string_view written_;
   std::string reason_;
 };
 
@@ -169,6 +177,7 @@ void tagMutatedBuffers(const ExportedProgram& program, Tags& tags) {
     if (spec.kind != InputKind::Buffer) return all.addOther(*spec.target);
     all.addReaders(mutations.usersOf(node));
     if (!seen.insert(*spec.target).second) return;
+    if (!mutations.newValues(spec).empty()) all.addWritten(*spec.target);
     for (const OutputSpec* written : mutations.newValues(spec)) {
       auto found = results.find(written->arg.name);
       all.addNewValue(found == results.end() ? nullptr : found->second, written->arg.name);

@@ -130,7 +130,8 @@ class Interpreter::Impl : public detail::StepHost {
     std::vector<std::string> targets;
     const std::vector<InputSpec>& specs = program_.signature.inputs;
     for (size_t i = 0; i < specs.size(); ++i) {
-      if (isWritten[i] && isStoredTensor(specs[i].kind) && specs[i].target) targets.push_back(*specs[i].target);
+      if (isWritten[i] && isStoredTensor(specs[i].kind) && specs[i].target)
+        targets.push_back(*specs[i].target);
     }
     return targets;
   }

@@ -55,12 +55,12 @@ RandomCalls::Operands RandomCalls::someOperands(size_t most) {
 
 // A bool without dimensions.
 RandomCalls::Value RandomCalls::condition() {
-  const auto found = pick(
-      [](const at::Tensor& tensor) { return tensor.scalar_type() == at::kBool && tensor.dim() == 0; });
+  const auto found =
+      pick([](const at::Tensor& tensor) { return tensor.scalar_type() == at::kBool && tensor.dim() == 0; });
   if (found && dice_.percent(60)) return *found;
   const Value x = recent();
-  Node& sum = *call("aten.sum.default", {*x.node});
-  return valueOf(*call("aten.gt.Scalar", {sum, 0}));
+  Node& sum = *callUnbounded("aten.sum.default", {*x.node});
+  return valueOf(*callUnbounded("aten.gt.Scalar", {sum, 0}));
 }
 
 template <typename Fill>
@@ -162,9 +162,10 @@ void RandomCalls::addWhile() {
   std::vector<at::Tensor> tensors = tensorsOf(operands);
   tensors.push_back(extra.front().tensor);
   const auto turns = static_cast<int64_t>(1 + dice_.below(3));
-  const Branch condition = makeBranch("cond", tensors, false, [&](RandomCalls& inner, const Operands& inputs) {
-    return Operands{inner.valueOf(*inner.call("aten.lt.Scalar", {*inputs[0].node, turns}))};
-  });
+  const Branch condition =
+      makeBranch("cond", tensors, false, [&](RandomCalls& inner, const Operands& inputs) {
+        return Operands{inner.valueOf(*inner.call("aten.lt.Scalar", {*inputs[0].node, turns}))};
+      });
   // Not a tuple but the condition itself.
   Graph& tested = owner_.findChild(condition.name)->graph();
   Node& condValue = tested.outputNode().inputs().front();
@@ -210,10 +211,11 @@ void RandomCalls::addScan() {
                                  });
   branches_.pop_back();
   std::vector<at::Tensor> results{body.results[0]};
-  results.push_back(at::stack(std::vector<at::Tensor>(static_cast<size_t>(x->tensor.size(0)), body.results[1])));
+  results.push_back(
+      at::stack(std::vector<at::Tensor>(static_cast<size_t>(x->tensor.size(0)), body.results[1])));
   Node& graph = attribute(body);
-  callGraphs("higher_order.scan",
-             {graph, Arg::list({*carried.node}), Arg::list({*x->node}), Arg::list({})}, results);
+  callGraphs("higher_order.scan", {graph, Arg::list({*carried.node}), Arg::list({*x->node}), Arg::list({})},
+             results);
 }
 
 }  // namespace edgefx::test

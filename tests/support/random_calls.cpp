@@ -19,7 +19,9 @@ class KnownLeaves final : public detail::LeafValues {
  public:
   explicit KnownLeaves(const std::unordered_map<const Node*, c10::IValue>& known) : known_(known) {}
   c10::IValue node(const Node& node) const override { return known_.at(&node); }
-  c10::IValue symbolic(const SymExpr&) const override { throw std::logic_error("not written by these calls"); }
+  c10::IValue symbolic(const SymExpr&) const override {
+    throw std::logic_error("not written by these calls");
+  }
 
  private:
   const std::unordered_map<const Node*, c10::IValue>& known_;
@@ -51,7 +53,8 @@ bool broadcasts(const at::Tensor& a, const at::Tensor& b) {
 
 bool isLarge(const c10::IValue& value) {
   if (value.isTensor()) {
-    return value.toTensor().dim() > 4 || value.toTensor().numel() > kMostElements || value.toTensor().numel() == 0;
+    return value.toTensor().dim() > 4 || value.toTensor().numel() > kMostElements ||
+           value.toTensor().numel() == 0;
   }
   return false;
 }
@@ -121,16 +124,16 @@ c10::IValue RandomCalls::evaluate(const Node& node) const {
   std::vector<c10::IValue> stack;
   for (size_t i = 0; i < declared.size(); ++i) {
     const Argument* given = bound->arguments[i];
-    stack.push_back(given == nullptr
-                        ? detail::defaultArgument(declared[i])
-                        : detail::convertArgument(detail::toIValue(*given, KnownLeaves(known_)), declared[i]));
+    stack.push_back(given == nullptr ? detail::defaultArgument(declared[i])
+                                     : detail::convertArgument(detail::toIValue(*given, KnownLeaves(known_)),
+                                                               declared[i]));
   }
   std::vector<c10::IValue> again = stack;
   const at::NoGradGuard noGradients;
   try {
     bound->kernel.call(stack);
   } catch (const c10::Error& error) {
-    if (!detail::lacksNarrowType(error)) throw;
+    if (!detail::lacksNarrowType(error) || bound->kernel.schema->is_mutable()) throw;
     stack = std::move(again);
     detail::callWidened(bound->kernel, stack);
   }
@@ -138,15 +141,12 @@ c10::IValue RandomCalls::evaluate(const Node& node) const {
   return c10::ivalue::Tuple::create(std::move(stack));
 }
 
-Node* RandomCalls::call(Target target, const Args& args, const Kwargs& kwargs) {
+Node* RandomCalls::callUnbounded(Target target, const Args& args, const Kwargs& kwargs) {
   Node& node = graph_.call(target, args, kwargs, target.op());
   c10::IValue value;
   try {
     value = evaluate(node);
   } catch (const c10::Error&) {
-    value = c10::IValue();
-  }
-  if (value.isNone() || isLarge(value)) {
     graph_.erase(node);
     return nullptr;
   }
@@ -154,6 +154,16 @@ Node* RandomCalls::call(Target target, const Args& args, const Kwargs& kwargs) {
   keep(node, value);
   ++numCalls_;
   return &node;
+}
+
+Node* RandomCalls::call(Target target, const Args& args, const Kwargs& kwargs) {
+  Node* node = callUnbounded(target, args, kwargs);
+  if (node == nullptr || !isLarge(known_.at(node))) return node;
+  values_.pop_back();
+  known_.erase(node);
+  --numCalls_;
+  graph_.erase(*node);
+  return nullptr;
 }
 
 Node& RandomCalls::known(Target target, const Args& args, c10::IValue value, ValueRef description) {
@@ -200,27 +210,28 @@ Node* RandomCalls::cast(const Value& value, Dtype dtype) {
   Node* source = value.node;
   // What becomes of values out of range is up to the kernel.
   if (isFloat(value.tensor) && isIntegral(dtype)) {
-    Node* clamped = call("aten.clamp.default", {*source, -8, 8});
-    source = clamped == nullptr ? nullptr : call("aten.nan_to_num.default", {*clamped});
+    Node* clamped = callUnbounded("aten.clamp.default", {*source, -8, 8});
+    source = clamped == nullptr ? nullptr : callUnbounded("aten.nan_to_num.default", {*clamped});
   }
-  return source == nullptr ? nullptr : call("aten._to_copy.default", {*source}, {{"dtype", dtype}});
+  return source == nullptr ? nullptr : callUnbounded("aten._to_copy.default", {*source}, {{"dtype", dtype}});
 }
 
 RandomCalls::Value RandomCalls::contiguous(const Value& value) {
   if (value.tensor.is_contiguous() && !value.node->isPlaceholder()) return value;
-  return valueOf(*call("aten.clone.default", {*value.node}, {{"memory_format", MemoryFormat::Contiguous}}));
+  return valueOf(
+      *callUnbounded("aten.clone.default", {*value.node}, {{"memory_format", MemoryFormat::Contiguous}}));
 }
 
 RandomCalls::Value RandomCalls::conform(const Value& value, const at::Tensor& like) {
   Value at = value;
   if (at.tensor.sizes() != like.sizes()) {
-    at = valueOf(*call(isBool(at.tensor) ? "aten.any.default" : "aten.sum.default", {*at.node}));
+    at = valueOf(*callUnbounded(isBool(at.tensor) ? "aten.any.default" : "aten.sum.default", {*at.node}));
   }
   if (at.tensor.scalar_type() != like.scalar_type()) {
     at = valueOf(*cast(at, fromScalarType(like.scalar_type()).value()));
   }
   if (at.tensor.sizes() != like.sizes()) {
-    at = valueOf(*call("aten.expand.default", {*at.node, sizesArg(like.sizes())}));
+    at = valueOf(*callUnbounded("aten.expand.default", {*at.node, sizesArg(like.sizes())}));
   }
   return contiguous(at);
 }
@@ -475,9 +486,8 @@ void RandomCalls::addNetwork() {
   const auto isImage = [](const at::Tensor& tensor) {
     return tensor.scalar_type() == at::kFloat && tensor.dim() == 4;
   };
-  const auto image = pick([&](const at::Tensor& tensor) {
-    return isImage(tensor) && tensor.size(2) > 2 && tensor.size(3) > 2;
-  });
+  const auto image = pick(
+      [&](const at::Tensor& tensor) { return isImage(tensor) && tensor.size(2) > 2 && tensor.size(3) > 2; });
   if (image && dice_.percent(70)) {
     const int64_t channels = image->tensor.size(1);
     const auto vector = [&] {
@@ -485,7 +495,8 @@ void RandomCalls::addNetwork() {
         return tensor.scalar_type() == at::kFloat && tensor.dim() == 1 && tensor.size(0) == channels;
       });
     };
-    const auto w = pick([&](const at::Tensor& tensor) { return isImage(tensor) && tensor.size(1) == channels; });
+    const auto w =
+        pick([&](const at::Tensor& tensor) { return isImage(tensor) && tensor.size(1) == channels; });
     switch (dice_.below(4)) {
       case 0: {
         Node* pool = call("aten.max_pool2d_with_indices.default",
@@ -498,8 +509,8 @@ void RandomCalls::addNetwork() {
         Node* variance = call("aten.abs.default", {*mean->node});
         if (variance == nullptr) return;
         if (dice_.percent(50)) {
-          call("aten.batch_norm.default", {*image->node, *weight->node, *weight->node, *mean->node, *variance,
-                                           false, 0.1, 1e-5, true});
+          call("aten.batch_norm.default",
+               {*image->node, *weight->node, *weight->node, *mean->node, *variance, false, 0.1, 1e-5, true});
           return;
         }
         Node* norm = call("aten._native_batch_norm_legit_no_training.default",
@@ -508,10 +519,11 @@ void RandomCalls::addNetwork() {
         return;
       }
       default:
-        if (w && w->tensor.size(2) <= image->tensor.size(2) + 2 && w->tensor.size(3) <= image->tensor.size(3) + 2) {
+        if (w && w->tensor.size(2) <= image->tensor.size(2) + 2 &&
+            w->tensor.size(3) <= image->tensor.size(3) + 2) {
           call("aten.convolution.default",
-               {*image->node, *w->node, nullptr, Arg::list({1, 1}), Arg::list({1, 1}), Arg::list({1, 1}), false,
-                Arg::list({0, 0}), 1});
+               {*image->node, *w->node, nullptr, Arg::list({1, 1}), Arg::list({1, 1}), Arg::list({1, 1}),
+                false, Arg::list({0, 0}), 1});
         }
         return;
     }
@@ -567,7 +579,8 @@ void RandomCalls::addReduction() {
 
 // Whole numbers from 0 up to the bound.
 std::optional<RandomCalls::Value> RandomCalls::index(int64_t bound, bool isFlat) {
-  const auto x = pick([&](const at::Tensor& tensor) { return isWhole(tensor) && (!isFlat || tensor.dim() == 1); });
+  const auto x =
+      pick([&](const at::Tensor& tensor) { return isWhole(tensor) && (!isFlat || tensor.dim() == 1); });
   if (!x) return std::nullopt;
   Node* made = call("aten.remainder.Scalar", {*x->node, bound});
   if (made == nullptr) return std::nullopt;

@@ -37,7 +37,7 @@ class RandomCalls {
   // Adds about that many operators, control flow included.
   void add(size_t count);
 
-  // The call of an operator; null, and no node, if its kernel refuses the arguments.
+  // The call of an operator; null, and no node, if its kernel refuses the arguments or gives a large tensor.
   Node* call(Target target, const Args& args, const Kwargs& kwargs = {});
   // A node that the caller knows the value of.
   Node& known(Target target, const Args& args, c10::IValue value, ValueRef description);
@@ -72,6 +72,7 @@ class RandomCalls {
   };
   using Operands = std::vector<Value>;
 
+  Node* callUnbounded(Target target, const Args& args, const Kwargs& kwargs = {});
   c10::IValue evaluate(const Node& node) const;
   void keep(Node& node, const c10::IValue& value);
   Node* item(Node& sequence, int64_t index);
@@ -109,7 +110,8 @@ class RandomCalls {
   Value condition();
   Operands someOperands(size_t most);
   template <typename Fill>
-  Branch makeBranch(std::string_view prefix, const std::vector<at::Tensor>& operands, bool writes, Fill&& fill);
+  Branch makeBranch(std::string_view prefix, const std::vector<at::Tensor>& operands, bool writes,
+                    Fill&& fill);
   Branch freeBranch(std::string_view prefix, const std::vector<at::Tensor>& operands,
                     const std::vector<at::Tensor>* like, bool writes);
   // A branch that was written before for such operands and, if given, such results.

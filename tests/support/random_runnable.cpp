@@ -114,7 +114,8 @@ class SymbolicCalls {
         Node& row = tensor("aten.slice.Tensor", {*x_, 0, 0, 1}, tensorValue({1, 4}));
         TensorMeta wide = *matrixOf(rows_, 4)->tensor();
         wide.strides = {0, 1};
-        Node& all = tensor("aten.expand.default", {row, Arg::list({*size_, 4})}, ValueMeta::of(std::move(wide)));
+        Node& all =
+            tensor("aten.expand.default", {row, Arg::list({*size_, 4})}, ValueMeta::of(std::move(wide)));
         x_ = &tensor("aten.add.Tensor", {*x_, all}, matrixOf(rows_, 4));
         return;
       }
@@ -123,8 +124,8 @@ class SymbolicCalls {
         return;
       case 9: {
         Node& numbers = tensor("aten.arange.default", {*size_}, tensorValue({rows_.value()}, Dtype::Int64));
-        Node& column = tensor("aten.unsqueeze.default", {numbers, 1},
-                              tensorValue({rows_.value(), 1}, Dtype::Int64));
+        Node& column =
+            tensor("aten.unsqueeze.default", {numbers, 1}, tensorValue({rows_.value(), 1}, Dtype::Int64));
         x_ = &tensor("aten.add.Tensor", {*x_, column}, matrixOf(rows_, 4));
         return;
       }
@@ -159,7 +160,8 @@ class SymbolicCalls {
     Node& second = branch("sym_false_", takesSize ? "aten.sub.Tensor" : "aten.neg.default", takesSize);
     Args operands{*x_};
     if (takesSize) operands.emplace_back(*size_);
-    Node& cond = graph_.call("higher_order.cond", {flag, first, second, Arg::tuple(operands)}, {}, "cond_rows");
+    Node& cond =
+        graph_.call("higher_order.cond", {flag, first, second, Arg::tuple(operands)}, {}, "cond_rows");
     ValueMeta::Sequence results;
     results.elements = {matrixOf(rows_, 4)};
     cond.setValue(ValueMeta::of(std::move(results)));
