@@ -2,6 +2,7 @@
 #include <edgefx/partition/aoti_partitioner.h>
 #include <edgefx/partition/capability_partitioner.h>
 #include <edgefx/partition/tag_constants.h>
+#include <edgefx/program/delegated_text.h>
 #include <edgefx/run/verify_lowering.h>
 
 #include "backend/case_lowering.h"

@@ -1,4 +1,5 @@
 #include "support/random_calls.h"
+#include "support/tensor_forms.h"
 
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
@@ -28,10 +29,6 @@ std::vector<at::Tensor> tensorsOf(const std::vector<RandomCalls::Value>& values)
   std::vector<at::Tensor> tensors;
   for (const RandomCalls::Value& value : values) tensors.push_back(value.tensor);
   return tensors;
-}
-
-bool isReal(const at::Tensor& tensor) {
-  return tensor.scalar_type() == at::kFloat || tensor.scalar_type() == at::kDouble;
 }
 
 }  // namespace
@@ -153,7 +150,7 @@ void RandomCalls::addSubgraph() {
 
 // while i < a few: i, x = i + 1, ...
 void RandomCalls::addWhile() {
-  const auto x = pick(isReal);
+  const auto x = pick(forms::isFull);
   if (!x) return;
   const Value carried = contiguous(*x);
   Node* start = call("aten.full.default", {Arg::list({}), 0}, {{"dtype", Dtype::Int64}});
@@ -200,7 +197,7 @@ void RandomCalls::addMap() {
 
 void RandomCalls::addScan() {
   const auto x = pick([](const at::Tensor& tensor) { return tensor.dim() > 0; });
-  const auto from = pick(isReal);
+  const auto from = pick(forms::isFull);
   if (!x || !from) return;
   const Value carried = contiguous(*from);
   const Branch body = makeBranch("scan", {carried.tensor, x->tensor.select(0, 0)}, false,
