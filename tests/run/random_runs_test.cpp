@@ -22,7 +22,8 @@
 #include <ATen/core/ivalue.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <cstdio>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -146,6 +147,7 @@ class RandomRuns : public testing::TestWithParam<int> {
       return;
     }
     expectSame(before, loadProgram(file), inputs, what);
+    std::filesystem::remove(file);  // replacing a file waits for the disk
   }
   void printRefused() const {
     for (const auto& [what, count] : refused_) std::printf("refused %zu times: %s\n", count, what.c_str());
