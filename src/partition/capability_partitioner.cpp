@@ -180,12 +180,9 @@ struct Bookend {
   bool goes = false;
 };
 
-}  // namespace
-
-std::vector<ProposedPartition> proposePartitions(const Graph& graph, const OperatorSupport& support,
-                                                 const CapabilityOptions& options) {
+std::vector<ProposedPartition> propose(const Graph& graph, const OperatorSupport& support,
+                                       const CapabilityOptions& options, const MemoryOrder& order) {
   const ClaimedNodes claimed = claimNodes(graph, support);
-  const MemoryOrder order(graph);
   PartitionAssignment assignment = options.skipHorizontalFusion
                                        ? detail::assignToUsers(graph, claimed.isClaimed, order)
                                        : assignByLevel(graph, claimed.isClaimed, order);
@@ -199,6 +196,18 @@ std::vector<ProposedPartition> proposePartitions(const Graph& graph, const Opera
   std::sort(partitions.begin(), partitions.end(),
             [](const ProposedPartition& a, const ProposedPartition& b) { return a.id < b.id; });
   return partitions;
+}
+
+}  // namespace
+
+std::vector<ProposedPartition> proposePartitions(const Graph& graph, const OperatorSupport& support,
+                                                 const CapabilityOptions& options) {
+  return propose(graph, support, options, MemoryOrder(graph));
+}
+
+std::vector<ProposedPartition> proposePartitions(const GraphModule& owner, const OperatorSupport& support,
+                                                 const CapabilityOptions& options) {
+  return propose(owner.graph(), support, options, MemoryOrder(owner));
 }
 
 void removeBookendNonComputeOps(std::vector<ProposedPartition>& partitions,

@@ -87,13 +87,14 @@ void duplicateConstants(ExportedProgram& program, PartitionResult& result, const
   const std::set<std::string_view> written = writtenTargets(program.signature);
   const SignatureIndex index(program.signature);
 
+  const MemoryUses uses(program.graphModule());
   std::vector<std::vector<Node*>> candidates(result.specs().size());
   for (Node* node : program.graph().placeholders()) {
     const uint32_t rank = order.rankOf(*node, result.tags);
     const InputSpec* const input = index.findInput(node->name());
     if (rank == FusingOrder::kNone || input == nullptr || !input->target || written.contains(*input->target))
       continue;
-    if (!hasForeignUser(*node, result.tags) || memoryUse(*node).isWritten) continue;
+    if (!hasForeignUser(*node, result.tags) || uses.of(*node).isWritten) continue;
     candidates[order.specs[rank]].push_back(node);
   }
 

@@ -3,6 +3,8 @@
 #include <edgefx/ir/node_queries.h>
 #include <edgefx/ir/operators.h>
 
+#include "program/memory_order.h"
+
 #include <algorithm>
 #include <unordered_set>
 
@@ -20,9 +22,11 @@ struct CallUse {
   bool givesView = false;
 };
 
-CallUse callUse(const Node& call, const Node& used) {
+CallUse callUse(const Node& call, const Node& used, const std::vector<bool>& isWriter) {
   CallUse use;
   if (getitemIndex(call)) return {false, true};  // of one of several views
+  if (!isWriter.empty() && call.target().kind() == TargetKind::HigherOrder)
+    return {isWriter[call.id()], true};
   for (size_t i = 0; i < call.args().size(); ++i) {
     if (holds(call.args()[i], used) && writesUndeclared(call, i)) use.isWritten = true;
   }
@@ -43,9 +47,7 @@ CallUse callUse(const Node& call, const Node& used) {
   return use;
 }
 
-}  // namespace
-
-MemoryUse memoryUse(const Node& placeholder) {
+MemoryUse findUse(const Node& placeholder, const std::vector<bool>& isWriter) {
   MemoryUse found;
   std::vector<const Node*> views{&placeholder};
   std::unordered_set<const Node*> reached{&placeholder};
@@ -55,12 +57,24 @@ MemoryUse memoryUse(const Node& placeholder) {
     for (const Node& user : view.users()) {
       found.users.push_back(&user);
       if (!user.isCall()) continue;
-      const CallUse use = callUse(user, view);
+      const CallUse use = callUse(user, view, isWriter);
       found.isWritten = found.isWritten || use.isWritten;
       if (use.givesView && reached.insert(&user).second) views.push_back(&user);
     }
   }
   return found;
+}
+
+}  // namespace
+
+MemoryUse memoryUse(const Node& placeholder) {
+  return findUse(placeholder, {});
+}
+
+MemoryUses::MemoryUses(const GraphModule& owner) : isWriter_(inPlaceWriters(owner)) {}
+
+MemoryUse MemoryUses::of(const Node& placeholder) const {
+  return findUse(placeholder, isWriter_);
 }
 
 }  // namespace edgefx::detail

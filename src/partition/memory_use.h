@@ -1,6 +1,6 @@
 #pragma once
 
-#include <edgefx/ir/node.h>
+#include <edgefx/ir/graph_module.h>
 
 #include <vector>
 
@@ -13,7 +13,19 @@ struct MemoryUse {
   std::vector<const Node*> users;  // of the placeholder and of each of its views
 };
 
-// O(uses of the placeholder and its views).
+// Without what the branches of control flow write. O(uses of the placeholder and its views).
 MemoryUse memoryUse(const Node& placeholder);
+
+// The same with what calls of graphs and delegates write, of which it is only known whether they write
+// anything: then it is all their operands. In a graph that is not functional their results may be views.
+class MemoryUses {
+ public:
+  // `owner` is the module of the placeholders' graph, which must not change. O(nodes).
+  explicit MemoryUses(const GraphModule& owner);
+  MemoryUse of(const Node& placeholder) const;
+
+ private:
+  std::vector<bool> isWriter_;  // by node id, empty if nothing is written in place
+};
 
 }  // namespace edgefx::detail

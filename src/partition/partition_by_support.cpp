@@ -58,7 +58,7 @@ class SupportPartitioning {
     const OperatorSupport support(std::make_shared<ScopedSupport>(module, support_, options_.controlFlow));
     uint32_t next = firstNumber_;
     for (const ProposedPartition& partition :
-         proposePartitions(module.graph(), support, options_.capability)) {
+         proposePartitions(module, support, options_.capability)) {
       if (partition.nodes.empty()) continue;
       const uint32_t number = firstNumber_ + partition.id;
       const std::string tag = options_.tagPrefix + std::to_string(number);

@@ -30,7 +30,7 @@ void forEachStored(const ExportedProgram& program, Visit&& visit) {
 // that of a buffer or of a parameter. What shares memory with a tensor that is written, is written too.
 class Mutations {
  public:
-  explicit Mutations(const ExportedProgram& program) : program_(program) {
+  explicit Mutations(const ExportedProgram& program) : program_(program), uses_(program.graphModule()) {
     for (const OutputSpec& spec : program.signature.outputs) {
       if (!spec.target) continue;
       if (spec.kind == OutputKind::BufferMutation) buffers_[*spec.target].push_back(&spec);
@@ -54,13 +54,21 @@ class Mutations {
     auto found = buffer.target ? buffers_.find(*buffer.target) : buffers_.end();
     return found == buffers_.end() ? kNone : found->second;
   }
+  std::vector<const Node*> usersOf(const Node& placeholder) const { return uses_.of(placeholder).users; }
+
+  // The same for stored tensors that share memory, and for those of one name.
+  using Memory = std::pair<const void*, std::string_view>;
+  Memory memory(const InputSpec& input) const {
+    const void* at = memoryOf(input);
+    return {at, at == nullptr ? std::string_view(*input.target) : std::string_view()};
+  }
 
  private:
   bool isWritten(const Node& node, const InputSpec& input) const {
     if (!input.target) return false;
     const bool isResult = input.kind == InputKind::Parameter ? parameters_.contains(*input.target)
                                                              : buffers_.contains(*input.target);
-    return isResult || detail::memoryUse(node).isWritten;
+    return isResult || uses_.of(node).isWritten;
   }
 
   // Null for what has no memory.
@@ -72,15 +80,16 @@ class Mutations {
   }
 
   const ExportedProgram& program_;
+  const detail::MemoryUses uses_;
   std::map<std::string_view, std::vector<const OutputSpec*>> buffers_;
   std::set<std::string_view> parameters_;
   std::unordered_set<const void*> written_;  // memory of tensors that are written; null never
 };
 
 template <typename Visit>
-void forEachWrittenBuffer(const ExportedProgram& program, const Mutations& mutations, Visit&& visit) {
+void forEachWritten(const ExportedProgram& program, const Mutations& mutations, Visit&& visit) {
   forEachStored(program, [&](const Node& node, const InputSpec& spec) {
-    if (spec.kind == InputKind::Buffer && mutations.writes(node, spec)) visit(node, spec);
+    if (spec.target && mutations.writes(node, spec)) visit(node, spec);
   });
 }
 
@@ -93,13 +102,21 @@ std::string_view smallestTagOfUsers(const Node& node, const Tags& tags) {
   return smallest;
 }
 
-// The one tag of all that concerns a written buffer, or what keeps it in the program.
+// The one tag of all that concerns the memory of a written buffer, or what keeps it in the program.
 class BufferTag {
  public:
   explicit BufferTag(const Tags& tags) : tags_(tags) {}
 
-  void addReaders(const Node& buffer) {
-    for (const Node* user : detail::memoryUse(buffer).users) add(*user, "reads it");
+  void addReaders(const std::vector<const Node*>& readers) {
+    for (const Node* user : readers) add(*user, "reads it");
+  }
+  // In one memory the value written last stays, but a delegate gives its new values in an order of its own.
+  void addWritten(std::string_view target) {
+    if (!written_.empty()) refuse(fmt::format("'{}', which is written, too, shares its memory", target));
+    written_ = target;
+  }
+  void addOther(std::string_view target) {
+    refuse(fmt::format("'{}', which is no buffer, shares its memory", target));
   }
   void addNewValue(const Node* producer, std::string_view name) {
     if (producer == nullptr || !producer->isCall()) {
@@ -131,6 +148,7 @@ class BufferTag {
 
   const Tags& tags_;
   std::string_view tag_;
+  std::string_view written_;
   std::string reason_;
 };
 
@@ -151,19 +169,23 @@ void tagMutatedBuffers(const ExportedProgram& program, Tags& tags) {
   std::map<std::string_view, const Node*> results;
   for (const Node& result : program.graph().outputNode().inputs()) results.emplace(result.name(), &result);
 
-  // Several placeholders may hold one buffer.
-  std::map<std::string_view, BufferTag> buffers;
-  forEachWrittenBuffer(program, mutations, [&](const Node& node, const InputSpec& spec) {
-    auto [at, isNew] = buffers.try_emplace(*spec.target, tags);
-    at->second.addReaders(node);
-    if (!isNew) return;
+  // Several placeholders may hold one buffer, and several buffers one memory.
+  std::map<Mutations::Memory, BufferTag> memories;
+  std::set<std::string_view> seen;
+  forEachWritten(program, mutations, [&](const Node& node, const InputSpec& spec) {
+    BufferTag& all = memories.try_emplace(mutations.memory(spec), tags).first->second;
+    if (spec.kind != InputKind::Buffer) return all.addOther(*spec.target);
+    all.addReaders(mutations.usersOf(node));
+    if (!seen.insert(*spec.target).second) return;
+    if (!mutations.newValues(spec).empty()) all.addWritten(*spec.target);
     for (const OutputSpec* written : mutations.newValues(spec)) {
       auto found = results.find(written->arg.name);
-      at->second.addNewValue(found == results.end() ? nullptr : found->second, written->arg.name);
+      all.addNewValue(found == results.end() ? nullptr : found->second, written->arg.name);
     }
   });
-  forEachWrittenBuffer(program, mutations, [&](const Node& node, const InputSpec& spec) {
-    const BufferTag& all = buffers.find(*spec.target)->second;
+  forEachWritten(program, mutations, [&](const Node& node, const InputSpec& spec) {
+    if (spec.kind != InputKind::Buffer) return;
+    const BufferTag& all = memories.find(mutations.memory(spec))->second;
     if (!all.tag().empty()) {
       tags.tag(node, all.tag());
       return;

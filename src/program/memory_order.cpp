@@ -149,17 +149,26 @@ std::vector<uint32_t> writtenGroups(const Node& node, MemoryGroups& groups) {
   return written;
 }
 
+std::vector<bool> findWriters(const Graph& graph, const GraphModule* owner) {
+  WriteTester tester;
+  std::vector<bool> isWriter;
+  for (const Node& node : graph.nodes()) {
+    if (!tester.writes(node, owner)) continue;
+    isWriter.resize(graph.idBound(), false);
+    isWriter[node.id()] = true;
+  }
+  return isWriter;
+}
+
 }  // namespace
 
+std::vector<bool> inPlaceWriters(const GraphModule& owner) {
+  return findWriters(owner.graph(), &owner);
+}
+
 MemoryOrder::MemoryOrder(const Graph& graph, const GraphModule* owner) {
-  WriteTester tester;
-  std::vector<bool> isWriter(graph.idBound(), false);
-  bool anyWriter = false;
-  for (const Node& node : graph.nodes()) {
-    isWriter[node.id()] = tester.writes(node, owner);
-    anyWriter = anyWriter || isWriter[node.id()];
-  }
-  if (!anyWriter) return;
+  const std::vector<bool> isWriter = findWriters(graph, owner);
+  if (isWriter.empty()) return;
 
   MemoryGroups groups(graph);
   for (const Node& node : graph.nodes()) joinViews(node, groups);

@@ -9,6 +9,10 @@
 
 namespace edgefx::detail {
 
+// Which calls of a graph write memory in place, what the graphs and delegates that they call write included:
+// true at their node id, empty if none does. O(nodes), those of the called graphs included.
+std::vector<bool> inPlaceWriters(const GraphModule& owner);
+
 // Which nodes of a graph must keep their order though no value passes between them: one writes memory in
 // place that the other reads or writes too, directly or through views. As schemas tell it; operators without
 // a schema are taken to write nothing. Calls of graphs and delegates in which anything is written count as

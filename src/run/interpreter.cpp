@@ -127,6 +127,18 @@ class Interpreter::Impl : public detail::StepHost {
     return nullptr;
   }
 
+  std::vector<std::string> writtenState() const {
+    std::vector<bool> isWritten = plan_.top().writesInput;
+    for (const Written& write : writtenState_) isWritten[write.input] = true;
+    std::vector<std::string> targets;
+    const std::vector<InputSpec>& specs = program_.signature.inputs;
+    for (size_t i = 0; i < specs.size(); ++i) {
+      if (isWritten[i] && isStoredTensor(specs[i].kind) && specs[i].target)
+        targets.push_back(*specs[i].target);
+    }
+    return targets;
+  }
+
   void resetState() {
     state_ = detail::ProgramState(program_, plan_.top().writesInput);
     delegates_.clear();
@@ -362,6 +374,10 @@ c10::IValue Interpreter::call(const std::vector<c10::IValue>& args,
 at::Tensor Interpreter::state(std::string_view target) const {
   if (const at::Tensor* found = impl_->findState(target)) return *found;
   detail::fail<UsageError>("no parameter, buffer or constant of the program is called '{}'", target);
+}
+
+std::vector<std::string> Interpreter::writtenState() const {
+  return impl_->writtenState();
 }
 
 void Interpreter::resetState() {

@@ -32,9 +32,10 @@ bool isWritten(const c10::IValue& before, const c10::IValue& after) {
   return before.isTensor() && before.toTensor().defined() && !at::equal(before.toTensor(), after.toTensor());
 }
 
-bool writesAnything(const ExportedProgram& program) {
-  return std::ranges::any_of(program.signature.outputs,
-                             [](const OutputSpec& spec) { return isMutation(spec.kind); });
+bool writesInputs(const ExportedProgram& program) {
+  return std::ranges::any_of(program.signature.outputs, [](const OutputSpec& spec) {
+    return spec.kind == OutputKind::UserInputMutation;
+  });
 }
 
 // Whether a node's value is likely to be the same thing in two programs that both have a node of that name.
@@ -69,14 +70,12 @@ class DeviationFinder {
   }
 
   std::optional<VerifyReport::Deviation> find() {
-    const std::vector<std::string> names = sharedNames();
+    std::vector<size_t> bytes;
+    const std::vector<std::string> names = sharedNames(bytes);
     size_t first = 0, last = names.size();  // the first deviation is among these, if there is one
     std::optional<VerifyReport::Deviation> found;
     while (first < last) {
-      const size_t step = (last - first + kProbes - 1) / kProbes;
-      std::vector<size_t> probes;
-      for (size_t at = first + step - 1; at < last; at += step) probes.push_back(at);
-      if (probes.empty() || probes.back() != last - 1) probes.push_back(last - 1);
+      const std::vector<size_t> probes = probesOf(bytes, first, last);
       const std::optional<size_t> bad = firstBad(names, probes, found);
       if (!bad) return found;
       last = probes[*bad];  // that one is known to be bad
@@ -87,9 +86,23 @@ class DeviationFinder {
 
  private:
   static constexpr size_t kProbes = 32;
+  static constexpr size_t kMostBytes = size_t{256} << 20;
 
-  // Names of nodes that run once in both programs, in the order of the original.
-  std::vector<std::string> sharedNames() const {
+  // What to look at next among nodes whose values take so many bytes: everything, if copies of all fit, else
+  // some that are evenly spread.
+  static std::vector<size_t> probesOf(const std::vector<size_t>& bytes, size_t first, size_t last) {
+    size_t all = 0;
+    for (size_t at = first; at < last && all <= kMostBytes; ++at) all += bytes[at];
+    const size_t step = all <= kMostBytes ? 1 : (last - first + kProbes - 1) / kProbes;
+    std::vector<size_t> probes;
+    for (size_t at = first + step - 1; at < last; at += step) probes.push_back(at);
+    if (probes.empty() || probes.back() != last - 1) probes.push_back(last - 1);
+    return probes;
+  }
+
+  // Names of nodes that run once in both programs, in the order of the original, and the bytes of their
+  // values.
+  std::vector<std::string> sharedNames(std::vector<size_t>& bytes) const {
     std::unordered_map<std::string_view, int> inAfter;
     for (const Graph* graph : afterGraphs_) {
       for (const Node& node : graph->nodes()) {
@@ -109,6 +122,7 @@ class DeviationFinder {
       const auto found = inAfter.find(event.node.name());
       if (found == inAfter.end() || found->second != 1 || inBefore[event.node.name()] != 1) return;
       names.emplace_back(event.node.name());
+      bytes.push_back(event.value.toTensor().nbytes());
     };
     Interpreter(before_, options).run(ownInputs(inputs_));
     return names;
@@ -169,7 +183,8 @@ class CallComparer {
       : before_(before),
         options_(options),
         original_(before, {.delegateRunner = options.delegateRunner}),
-        lowered_(after, {.delegateRunner = options.delegateRunner}) {}
+        lowered_(after, {.delegateRunner = options.delegateRunner}),
+        written_(original_.writtenState()) {}
 
   void compare(int call, std::span<const c10::IValue> inputs, std::vector<VerifyReport::Compared>& all) {
     Values inputsBefore = ownInputs(inputs), inputsAfter = ownInputs(inputs);
@@ -198,16 +213,18 @@ class CallComparer {
         ++user;
       }
     }
-    for (const OutputSpec& output : before_.signature.outputs) {
-      if (!writesState(output.kind) || !output.target) continue;
-      add("buffer '" + *output.target + "'", lowered_.state(*output.target), original_.state(*output.target));
+    for (const std::string& target : written_) {
+      add("buffer '" + target + "'", lowered_.state(target), original_.state(target));
     }
   }
+
+  bool writesState() const { return !written_.empty(); }
 
  private:
   const ExportedProgram& before_;
   const VerifyOptions& options_;
   Interpreter original_, lowered_;
+  const std::vector<std::string> written_;
 };
 
 }  // namespace
@@ -238,9 +255,10 @@ std::string VerifyReport::text(bool everything) const {
 VerifyReport verifyLowering(const ExportedProgram& before, const ExportedProgram& after,
                             std::span<const c10::IValue> inputs, const VerifyOptions& options) {
   VerifyReport report;
-  const int calls = options.calls > 0 ? options.calls : writesAnything(before) ? 2 : 1;
   {
     CallComparer comparer(before, after, options);
+    const bool writes = comparer.writesState() || writesInputs(before);
+    const int calls = options.calls > 0 ? options.calls : writes ? 2 : 1;
     for (int call = 0; call < calls; ++call) comparer.compare(call, inputs, report.compared);
   }
   if (!report.agrees()) report.firstDeviation = DeviationFinder(before, after, inputs, options).find();

@@ -1,9 +1,12 @@
 #include <edgefx/backend/to_backend.h>
+#include <edgefx/partition/aoti_partitioner.h>
 #include <edgefx/partition/capability_partitioner.h>
 #include <edgefx/partition/tag_constants.h>
+#include <edgefx/program/delegated_text.h>
 #include <edgefx/run/verify_lowering.h>
 
 #include "backend/case_lowering.h"
+#include "backend/test_delegates.h"
 #include "support/program_builder.h"
 
 #include <ATen/core/ivalue.h>
@@ -82,6 +85,66 @@ TEST(ToBackendInPlace, MemoryOfAWrittenTensorIsNotFrozenUnderAnotherName) {
   tagUnusedConstants(program, tags, "t0");
   EXPECT_EQ(tags.tagOf(*program.graph().find("b_alias")), "");
   EXPECT_EQ(tags.tagOf(*program.graph().find("c_state")), "");
+}
+
+// A branch adds one to its operand, a buffer that is read before and after.
+TEST(ToBackendInPlace, WritesInBranchesKeepTheirPlace) {
+  auto branch = std::make_unique<Graph>();
+  Node& operand = branch->placeholder("operand");
+  operand.setValue(tensorValue({2}));
+  Node& added = branch->call("aten.add_.Tensor", {operand, 1});
+  added.setValue(tensorValue({2}));
+  Node& twice = branch->call("aten.mul.Tensor", {added, 2});
+  twice.setValue(tensorValue({2}));
+  branch->output(Arg::tuple({twice}));
+  ProgramBuilder builder;
+  Node& state = builder.buffer("state", sampleTensor({2}));
+  Node& early = builder.call("aten.neg.default", {state}, tensorValue({2}), "early");
+  Node& graph = builder.branch("repeated_graph_0", std::move(branch));
+  ValueMeta::Sequence values;
+  values.elements = {tensorValue({2})};
+  Node& call = builder.call("higher_order.invoke_subgraph", {graph, "repeated_graph_0", state},
+                            ValueMeta::of(std::move(values)), "invoke_subgraph");
+  Node& inner = builder.call("operator.getitem", {call, 0}, tensorValue({2}), "getitem");
+  Node& late = builder.call("aten.neg.default", {state}, tensorValue({2}), "late");
+  Node& sum = builder.call("aten.add.Tensor", {late, early}, tensorValue({2}), "sum");
+  builder.userOutput(builder.call("aten.add.Tensor", {sum, inner}, tensorValue({2}), "all"));
+  const ExportedProgram program = builder.finish();
+  const BackendRegistry registry = textBackends({"BackendA"});
+  for (const ControlFlow mode : {ControlFlow::Whole, ControlFlow::Branches}) {
+    expectSame(program, toBackend(program, AotiPartitioner({"BackendA"}, "aoti", mode), registry));
+    const FunctionPartitioner some([&](const ExportedProgram& shown) {
+      return partitionBySupport(shown, support::operators({"aten.neg.default", "aten.add.Tensor"}),
+                                {.spec = {"BackendA"}, .controlFlow = mode});
+    });
+    expectSame(program, toBackend(program, some, registry));
+  }
+}
+
+// Which delegate owns %b_row, if %b_whole, whose memory it shares, is read by another or gets a value, too?
+TEST(ToBackendInPlace, BuffersOfOneMemoryStayTogether) {
+  for (const bool writesBoth : {false, true}) {
+    const at::Tensor memory = sampleTensor({2, 2});
+    ProgramBuilder builder;
+    Node& whole = builder.buffer("whole", memory);
+    Node& row = builder.buffer("row", memory.select(0, 1));
+    Node& x = builder.userInput("x", tensorValue({2}));
+    Node& next = builder.call("aten.add.Tensor", {row, x}, tensorValue({2}), "next");
+    Node& sigmoid = builder.call("aten.sigmoid.default", {whole}, tensorValue({2, 2}), "sigmoid");
+    if (!writesBoth) builder.result(OutputKind::BufferMutation, next, "row");
+    if (writesBoth) {
+      builder.result(OutputKind::BufferMutation, sigmoid, "whole");
+      builder.result(OutputKind::BufferMutation, next, "row");
+    }
+    builder.userOutput(builder.call("aten.neg.default", {sigmoid}, tensorValue({2, 2}), "neg"));
+    const ExportedProgram program = builder.finish();
+    const BackendRegistry registry = textBackends({"BackendA"});
+    expectSame(program, toBackend(program, AotiPartitioner({"BackendA"}), registry));
+    const FunctionPartitioner some([&](const ExportedProgram& shown) {
+      return partitionBySupport(shown, support::operators({"aten.add.Tensor"}), {.spec = {"BackendA"}});
+    });
+    expectSame(program, toBackend(program, some, registry));
+  }
 }
 
 }  // namespace

@@ -150,6 +150,40 @@ TEST(VerifyLowering, StateThatIsNotWrittenShows) {
   EXPECT_NE(report.text().find("buffer 'count'"), std::string::npos) << report.text();
 }
 
+// A buffer that is written in place, without a word in the signature, and read by nobody.
+TEST(VerifyLowering, StateWrittenInPlaceIsCompared) {
+  const auto make = [](double by) {
+    ProgramBuilder builder;
+    Node& state = builder.buffer("state", sampleTensor({2}));
+    Node& x = builder.userInput("x", tensorValue({2}));
+    builder.call("aten.add_.Tensor", {state, by}, tensorValue({2}));
+    builder.userOutput(builder.call("aten.neg.default", {x}, tensorValue({2})));
+    return builder.finish();
+  };
+  EXPECT_TRUE(verifyLowering(make(1), make(1)).agrees());
+  const VerifyReport report = verifyLowering(make(1), make(2));
+  EXPECT_FALSE(report.agrees());
+  EXPECT_NE(report.text().find("buffer 'state', call 2"), std::string::npos) << report.text();
+}
+
+// Most nodes do not depend on the one that deviates.
+TEST(VerifyLowering, ADeviationThatFewNodesShowIsFound) {
+  const auto make = [](Target target) {
+    ProgramBuilder builder;
+    Node& x = builder.userInput("x", tensorValue({4}));
+    Node& changed = builder.call(target, {x}, tensorValue({4}), "changed");
+    Node* other = &x;
+    for (int i = 0; i < 200; ++i) {
+      other = &builder.call("aten.neg.default", {*other}, tensorValue({4}), "step_" + std::to_string(i));
+    }
+    builder.userOutput(builder.call("aten.add.Tensor", {changed, *other}, tensorValue({4}), "sum"));
+    return builder.finish();
+  };
+  const VerifyReport report = verifyLowering(make("aten.sin.default"), make("aten.cos.default"));
+  ASSERT_TRUE(report.firstDeviation);
+  EXPECT_EQ(report.firstDeviation->node, "changed");
+}
+
 TEST(VerifyLowering, InputsThatAreWrittenAreCompared) {
   const auto make = [](double by) {
     ProgramBuilder builder;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <edgefx/ir/graph.h>
+#include <edgefx/ir/graph_module.h>
 #include <edgefx/partition/operator_support.h>
 
 #include <cstdint>
@@ -38,6 +38,11 @@ struct ProposedPartition {
 // O(nodes + uses). With skipHorizontalFusion, each merge looks for a path between two partitions among the
 // nodes that lie between them, and stops at the end of the shorter search.
 std::vector<ProposedPartition> proposePartitions(const Graph& graph, const OperatorSupport& support,
+                                                 const CapabilityOptions& options = {});
+
+// The same for the graph of `owner`. What is written in place in the graphs that its nodes call keeps its
+// order, too.
+std::vector<ProposedPartition> proposePartitions(const GraphModule& owner, const OperatorSupport& support,
                                                  const CapabilityOptions& options = {});
 
 // Takes calls of `nonComputeOps` out of the partitions where only such calls stand between them and all

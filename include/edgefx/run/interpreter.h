@@ -84,6 +84,9 @@ class Interpreter {
   // A parameter, buffer or constant by its name in the state dict or the constants. Buffers that delegates
   // took along are found too. Throws UsageError if no input of the program has it. O(inputs).
   at::Tensor state(std::string_view target) const;
+  // Names of those that a run may write, through the signature or in place, in the order of the inputs. What
+  // delegates took along is not among them. O(inputs).
+  std::vector<std::string> writtenState() const;
   // Takes the program's own values again.
   void resetState();
 

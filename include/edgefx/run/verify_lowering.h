@@ -63,8 +63,9 @@ struct VerifyReport {
 
 // Runs two programs that should compute the same and compares what they give, with `inputs` or with generated
 // ones (see generateInputs), which stay as they are. If they differ, finds the first node that does, by
-// running both again with ever fewer nodes between those compared: O(log nodes) runs. Throws what Interpreter
-// throws.
+// running both again: once if copies of all values take no more than 256 MiB, else O(log nodes) times with
+// ever fewer nodes between those compared, which passes over nodes whose deviation shows in nothing compared.
+// Throws what Interpreter throws.
 VerifyReport verifyLowering(const ExportedProgram& before, const ExportedProgram& after,
                             std::span<const c10::IValue> inputs, const VerifyOptions& options = {});
 VerifyReport verifyLowering(const ExportedProgram& before, const ExportedProgram& after,
