@@ -9,6 +9,11 @@
 #include <utility>
 
 namespace edgefx::detail {
+namespace {
+
+constexpr std::string_view kOutput = "output";
+
+}  // namespace
 
 GraphBuilder::GraphBuilder(Graph& graph)
     : graph_(graph), writer_(graph, graph.storage_->arena, graph.storage_->text, graph.symbolics_) {}
@@ -16,6 +21,28 @@ GraphBuilder::GraphBuilder(Graph& graph)
 void GraphBuilder::reserve(size_t nodes) {
   graph_.storage_->nodes.reserve(static_cast<uint32_t>(graph_.nextId_ + nodes));
   graph_.edges_.reserve(graph_.edges_.size() + nodes + nodes / 2);
+}
+
+void GraphBuilder::reserve(std::span<Node* const> copied, std::span<Node* const> placeholders,
+                           size_t results) {
+  size_t textBytes = kOutput.size(), arguments = results + 1;
+  size_t edges = blockSize(blockClassOf(static_cast<uint32_t>(results)));
+  for (const Node* node : placeholders) textBytes += node->nameLength_;
+  for (const Node* node : copied) {
+    textBytes += node->nameLength_ + (node->isCall() ? 0 : node->targetLength_);
+    edges += blockSize(blockClassOf(node->numInputs_));
+    const size_t count = node->numArgs_ + 2 * size_t{node->numKwargs_};
+    arguments += count;
+    for (size_t i = 0; i < count; ++i) {
+      if (ArgumentWriter::hasChildren(node->arguments_[i]))
+        arguments += ArgumentWriter::children(node->arguments_[i]).size();
+    }
+  }
+  graph_.storage_->nodes.reserve(
+      static_cast<uint32_t>(graph_.nextId_ + copied.size() + placeholders.size() + 1));
+  graph_.edges_.reserve(graph_.edges_.size() + edges);
+  graph_.storage_->arena.reserve(arguments * sizeof(Argument));
+  graph_.storage_->text.reserve(textBytes);
 }
 
 std::string_view GraphBuilder::storeText(std::string_view text) {
@@ -106,7 +133,7 @@ Node& GraphBuilder::placeholderFor(const Node& from) {
 
 Node& GraphBuilder::outputOf(ArgumentKind kind, std::span<Node* const> results) {
   Node& node = graph_.allocateNode(NodeOp::Output);
-  const std::string_view name = graph_.storage_->text.store("output");
+  const std::string_view name = graph_.storage_->text.store(kOutput);
   const uint32_t hash = NameTable::hashOf(name);
   const auto hasName = [&](const Node& other) { return other.nameHash_ == hash && other.name() == name; };
   const auto nodes = std::as_const(graph_).nodes();

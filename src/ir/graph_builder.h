@@ -17,6 +17,9 @@ class GraphBuilder {
 
   // Room for that many further nodes.
   void reserve(size_t nodes);
+  // Room for copies of some nodes, placeholders for others and the output of that many results, and for no
+  // more: graphs of delegates come by the thousand.
+  void reserve(std::span<Node* const> copied, std::span<Node* const> placeholders, size_t results);
 
   ArgumentWriter& arguments() { return writer_; }
   std::string_view storeText(std::string_view text);

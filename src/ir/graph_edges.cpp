@@ -16,15 +16,6 @@ using detail::Edge;
 using detail::fail;
 using detail::kMostEdges;
 
-Node* detail::nodeAtEdge(const Graph& graph, uint32_t edge, bool user) {
-  const Edge& record = graph.edges_[edge];
-  return &graph.nodeById(user ? record.user : record.used);
-}
-
-uint32_t detail::nextUserEdge(const Graph& graph, uint32_t edge) {
-  return graph.edges_[edge].next;
-}
-
 // Links the node to the nodes in `arguments`, which are to become its own, instead of its old inputs. Changes
 // nothing if it throws.
 void Graph::linkInputs(Node& node, Argument* arguments, size_t count) {

@@ -76,7 +76,14 @@ class GraphChecker {
   template <typename Report>
   bool checkForm(const Node& node, Report& report) const;
 
+  // Starts to load what checking the node will read, which in large graphs is in no cache.
+  void fetch(const Node& node) const {
+    __builtin_prefetch(node.arguments_);
+    __builtin_prefetch(&names_[node.nameHash_ & mask_], 1);
+  }
+
   static constexpr uint32_t kFewInputs = 8;
+  static constexpr uint32_t kFetchedAhead = 6;
 
   const Graph& graph_;
   const NodeSlabs& nodes_;
@@ -108,8 +115,12 @@ inline std::string GraphChecker::sameName(const Node& other) {
 // Goes on to the last of the sound calls of new names that follow.
 void GraphChecker::passSoundCalls(Walk& walk) {
   Walk at = walk;
+  const Node* ahead = at.last;
+  for (uint32_t i = 0; i < kFetchedAhead; ++i) ahead = ahead->next_;
   while (at.position < graph_.liveNodes_) {
     const Node& node = *at.last->next_;
+    ahead = ahead->next_;
+    fetch(*ahead);
     if (!isSoundCall(node, *at.last) || takeName(node) != nullptr) break;
     at.pass(node);
   }

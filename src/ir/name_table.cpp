@@ -333,7 +333,7 @@ void NameTable::resize(size_t slots) {
 }
 
 void NameTable::insert(std::string_view name, uint32_t hash, uint32_t entry) {
-  if (used_ * 4 >= slots_.size() * 3) resize(std::max<size_t>(16, 2 * slots_.size()));
+  if (isFull()) resize(std::max<size_t>(16, 2 * slots_.size()));
   Slot& slot = slots_[slotOf(name, hash)];
   if (slot.entry != kNone) {
     // A name that was reserved becomes a node's; a second node of one name leaves the first in place.
@@ -360,9 +360,8 @@ NameTable::Count* NameTable::findCount(std::string_view base, uint32_t hash) con
   return nullptr;
 }
 
-// The text of a new base must live as long as the table.
-NameTable::Count* NameTable::setCount(std::string_view base, uint32_t hash, uint64_t number) {
-  Count* found = findCount(base, hash);
+// `found` is what findCount says of the base. The text of a new base must live as long as the table.
+NameTable::Count* NameTable::setCount(Count* found, std::string_view base, uint32_t hash, uint64_t number) {
   if (found == nullptr) {
     if (number == 0) return nullptr;
     counts_.push_back({base, hash});
@@ -383,11 +382,15 @@ NameTable::Count* NameTable::setCount(std::string_view base, uint32_t hash, uint
 void NameTable::add(const Node& node) {
   insert(node.name(), node.nameHash_, node.id());
   const NameParts parts = split(node.name());
-  if (parts.isNumbered) setCount(parts.base, node.nameHash_ ^ hashNumber(parts.number), parts.number);
+  if (!parts.isNumbered) return;
+  const uint32_t hash = node.nameHash_ ^ hashNumber(parts.number);
+  setCount(findCount(parts.base, hash), parts.base, hash, parts.number);
 }
 
-bool NameTable::isUsed(const Candidate& candidate) const {
-  return !slots_.empty() && slots_[slotOf(candidate.text, candidate.hash)].entry != kNone;
+bool NameTable::isUsed(Candidate& candidate) const {
+  if (slots_.empty()) return false;
+  candidate.slot = slotOf(candidate.text, candidate.hash);
+  return slots_[candidate.slot].entry != kNone;
 }
 
 void NameTable::Candidate::setNumber(uint64_t number) {
@@ -399,18 +402,27 @@ void NameTable::Candidate::setNumber(uint64_t number) {
   hash = number < kNumberBound ? baseHash ^ hashNumber(number) : hashOf(text);
 }
 
-void NameTable::makeUnique(std::string_view candidate) const {
+// Returns what findCount says of the base.
+NameTable::Count* NameTable::makeUnique(std::string_view candidate) const {
   Candidate& made = scratch_;
-  clean(candidate, made.text);
-  const NameParts parts = split(made.text);
-  made.baseLength = parts.base.size();
-  made.baseHash = hashBase(parts.base);
+  NameParts parts;
+  if (!made.asked.empty() && made.asked == candidate) {  // passes ask for the same name again and again
+    made.text.resize(made.baseLength);
+    parts.base = made.text;
+  } else {
+    made.asked.clear();
+    clean(candidate, made.text);
+    parts = split(made.text);
+    if (!parts.isNumbered) made.asked = candidate;
+    made.baseLength = parts.base.size();
+    made.baseHash = hashBase(parts.base);
+  }
   made.hash = parts.isNumbered ? made.baseHash ^ hashNumber(parts.number) : made.baseHash;
   bool used = isUsed(made);
-  Count count;
+  Count* const found = findCount(parts.base, made.baseHash);
+  const Count count = found != nullptr && (!parts.isNumbered || used) ? *found : Count();
   uint64_t number = parts.number;
   if (!parts.isNumbered || used) {
-    if (const Count* found = findCount(parts.base, made.baseHash)) count = *found;
     number = count.number;
     if (!parts.isNumbered && isReservedWord(made.text, made.hash)) {
       made.setNumber(++number);
@@ -425,6 +437,7 @@ void NameTable::makeUnique(std::string_view candidate) const {
     used = isUsed(made);
   }
   made.number = number;
+  return found;
 }
 
 std::string_view NameTable::unique(std::string_view candidate) const {
@@ -433,16 +446,21 @@ std::string_view NameTable::unique(std::string_view candidate) const {
 }
 
 NameTable::Reserved NameTable::reserve(std::string_view candidate, const Node& node, TextPages& text) {
-  makeUnique(candidate);
+  Count* const found = makeUnique(candidate);
   const uint64_t first = scratch_.firstTried, last = scratch_.number;
   const std::string_view stored = text.store(scratch_.text);
-  Count* count = setCount(stored.substr(0, scratch_.baseLength), scratch_.baseHash, last);
+  Count* count = setCount(found, stored.substr(0, scratch_.baseLength), scratch_.baseHash, last);
   if (count != nullptr && first <= last) {
     const bool touches = first <= count->lastTaken + 1 && count->firstTaken <= last + 1;
     count->firstTaken = touches ? std::min(first, count->firstTaken) : first;
     count->lastTaken = touches ? std::max(last, count->lastTaken) : last;
   }
-  insert(stored, scratch_.hash, node.id());
+  if (isFull()) {
+    insert(stored, scratch_.hash, node.id());
+  } else {
+    slots_[scratch_.slot] = {scratch_.hash, node.id()};
+    ++used_;
+  }
   return {stored, scratch_.hash};
 }
 

@@ -58,9 +58,11 @@ class NameTable {
     uint32_t entry = kNone;  // a node id, or kReservedBit and an index into reserved_
   };
   struct Candidate {
+    std::string asked;  // what was cleaned last; empty if its number is part of it
     std::string text;
     uint32_t hash = 0, baseHash = 0;
     size_t baseLength = 0;
+    size_t slot = 0;  // where `text` was looked for last
     uint64_t number = 0;
     uint64_t firstTried = 0;  // the first of the numbers found taken, `number` + 1 if none was
 
@@ -78,10 +80,11 @@ class NameTable {
   size_t slotOf(std::string_view name, uint32_t hash) const;
   void insert(std::string_view name, uint32_t hash, uint32_t entry);
   void resize(size_t slots);
-  bool isUsed(const Candidate& candidate) const;
+  bool isFull() const { return used_ * 4 >= slots_.size() * 3; }
+  bool isUsed(Candidate& candidate) const;
   Count* findCount(std::string_view base, uint32_t hash) const;
-  Count* setCount(std::string_view base, uint32_t hash, uint64_t number);
-  void makeUnique(std::string_view candidate) const;
+  Count* setCount(Count* found, std::string_view base, uint32_t hash, uint64_t number);
+  Count* makeUnique(std::string_view candidate) const;
 
   const NodeSlabs& slabs_;
   std::vector<Slot> slots_;

@@ -33,16 +33,16 @@ const Argument& Node::arg(size_t i) const {
 }
 
 NodeLinks<Node> Node::inputs() {
-  return {graph_, firstInput_, firstInput_ + numInputs_, numInputs_, false};
+  return {graph_->edges_, graph_->storage_->nodes, firstInput_, firstInput_ + numInputs_, numInputs_, false};
 }
 NodeLinks<const Node> Node::inputs() const {
-  return {graph_, firstInput_, firstInput_ + numInputs_, numInputs_, false};
+  return {graph_->edges_, graph_->storage_->nodes, firstInput_, firstInput_ + numInputs_, numInputs_, false};
 }
 NodeLinks<Node> Node::users() {
-  return {graph_, firstUser_, kNoEdge, numUsers_, true};
+  return {graph_->edges_, graph_->storage_->nodes, firstUser_, kNoEdge, numUsers_, true};
 }
 NodeLinks<const Node> Node::users() const {
-  return {graph_, firstUser_, kNoEdge, numUsers_, true};
+  return {graph_->edges_, graph_->storage_->nodes, firstUser_, kNoEdge, numUsers_, true};
 }
 
 std::vector<Node*> Node::usersSnapshot() {

@@ -3,7 +3,6 @@
 #include <edgefx/ir/graph.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -87,7 +86,10 @@ class TextPages {
   }
 
   std::string_view store(std::string_view text) {
-    if (text.size() > left_) addPage(text.size());
+    if (text.size() > left_) {
+      nextPage_ = std::min(nextPage_ * 2, kLargestPage);
+      addPage(std::max(text.size(), nextPage_));
+    }
     char* to = at_;
     std::memcpy(to, text.data(), text.size());
     at_ += text.size();
@@ -95,14 +97,18 @@ class TextPages {
     return {to, text.size()};
   }
 
+  // Makes the next `bytes` come from one page.
+  void reserve(size_t bytes) {
+    if (bytes > left_) addPage(bytes);
+  }
+
   size_t capacity() const { return capacity_; }
 
  private:
   static constexpr size_t kFirstPage = 256, kLargestPage = size_t{1} << 16;
 
-  void addPage(size_t atLeast) {
-    nextPage_ = std::min(nextPage_ * 2, kLargestPage);
-    left_ = std::max(atLeast, nextPage_);
+  void addPage(size_t bytes) {
+    left_ = bytes;
     pages_.push_back(std::make_shared_for_overwrite<char[]>(left_));
     at_ = pages_.back().get();
     capacity_ += left_;
@@ -113,33 +119,6 @@ class TextPages {
   size_t left_ = 0;
   size_t nextPage_ = kFirstPage / 2;
   size_t capacity_ = 0;
-};
-
-// Node memory by id. Slabs never move: 32, 32, 64, 128 nodes, then 256 each. Holds raw memory; the graph
-// constructs and destroys the nodes.
-class NodeSlabs {
- public:
-  // Makes ids below `count` addressable.
-  void reserve(uint32_t count) {
-    while (capacity_ < count) {
-      uint32_t nodes = slabs_.size() < 2 ? 32 : slabs_.size() < 4 ? 32u << (slabs_.size() - 1) : 256;
-      slabs_.emplace_back(static_cast<Node*>(::operator new(nodes * sizeof(Node))));
-      capacity_ += nodes;
-    }
-  }
-  Node* at(uint32_t id) const {
-    if (id >= 256) return slabs_[3 + (id >> 8)].get() + (id & 255);
-    uint32_t slab = static_cast<uint32_t>(std::bit_width(id >> 5));
-    return slabs_[slab].get() + (slab == 0 ? id : id - (16u << slab));
-  }
-  size_t bytes() const { return capacity_ * sizeof(Node); }
-
- private:
-  struct Free {
-    void operator()(Node* memory) const { ::operator delete(memory); }
-  };
-  std::vector<std::unique_ptr<Node, Free>> slabs_;
-  uint32_t capacity_ = 0;
 };
 
 // What a graph is made of, in one piece: delegates have many small graphs.

@@ -80,7 +80,11 @@ StateSplitter::StateSplitter(ExportedProgram& program) : program_(program), inde
 void StateSplitter::addInputs(const FusedPartition& partition, ExportedProgram& delegate) {
   const bool isTop = partition.ownerPath.empty();
   const std::unordered_set<const Node*> consumed(partition.consumed.begin(), partition.consumed.end());
-  const std::vector<const Node*> placeholders = std::as_const(delegate).graph().placeholders();
+  std::vector<const Node*> placeholders;
+  for (const Node& node : std::as_const(delegate).graph().nodes()) {
+    if (!node.isPlaceholder()) break;
+    placeholders.push_back(&node);
+  }
   delegate.signature.inputs.reserve(placeholders.size());
   for (const Node* node : placeholders) {
     const InputSpec* const outer = isTop ? index_.findInput(node->name()) : nullptr;

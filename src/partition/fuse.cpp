@@ -77,7 +77,7 @@ class Fuser {
     partition.ownerPath = tagged_.path;
     const std::vector<Node*> inputs = inputsOf(number, nodes);
     const std::vector<Node*> outputs = outputsOf(number, nodes);
-    copyOut(partition, inputs, nodes);
+    copyOut(partition, inputs, nodes, outputs.size());
     placeCall(partition, number, inputs, outputs, *nodes.back());
     if (!tagged_.order.empty()) {
       for (const Node* node : nodes) calls_.emplace(node, partition.call);
@@ -114,10 +114,11 @@ class Fuser {
     return outputs;
   }
 
-  void copyOut(FusedPartition& partition, const std::vector<Node*>& inputs, const std::vector<Node*>& nodes) {
+  void copyOut(FusedPartition& partition, const std::vector<Node*>& inputs, const std::vector<Node*>& nodes,
+               size_t results) {
     partition.module = std::make_unique<GraphModule>();
     GraphBuilder builder(partition.module->graph());
-    builder.reserve(inputs.size() + nodes.size() + 1);
+    builder.reserve(nodes, inputs, results);
     auto copyPlaceholders = [&](auto&& wanted) {
       for (Node* node : nodes) {
         if (!node->isPlaceholder() || !wanted(kindOf(*node))) continue;

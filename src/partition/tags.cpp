@@ -11,10 +11,10 @@ namespace {
 
 uint32_t numberOf(std::string_view text, std::vector<std::string>& texts,
                   std::map<std::string, uint32_t, std::less<>>& numbers) {
-  auto found = numbers.find(text);
-  if (found == numbers.end()) {
+  auto found = numbers.lower_bound(text);
+  if (found == numbers.end() || found->first != text) {
     texts.emplace_back(text);
-    found = numbers.emplace(text, static_cast<uint32_t>(texts.size())).first;
+    found = numbers.emplace_hint(found, text, static_cast<uint32_t>(texts.size()));
   }
   return found->second;
 }

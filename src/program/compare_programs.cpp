@@ -21,6 +21,8 @@ bool sameArgument(const Argument& a, const Argument& b) {
   switch (a.kind()) {
     case ArgumentKind::Node:
       return a.findNode()->id() == b.findNode()->id();
+    case ArgumentKind::Int:
+      return a.asInt() == b.asInt();
     case ArgumentKind::List:
     case ArgumentKind::Tuple:
     case ArgumentKind::Slice:

@@ -4,7 +4,9 @@
 #include <edgefx/ir/operators.h>
 #include <edgefx/program/lowered_module.h>
 
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace edgefx::detail {
@@ -42,15 +44,13 @@ class WriteTester {
   bool writesItself(const Node& node) {
     if (!node.isCall()) return false;
     for (size_t i = 0; i < node.args().size(); ++i) {
-      if (writesUndeclared(node, i) && node.args()[i].isNode()) return true;
+      if (node.args()[i].isNode() && writesUndeclared(node, i)) return true;
     }
-    if (!node.target().isOperator() && node.target().kind() != TargetKind::Packet) return false;
-    const auto [known, isNew] = mutable_.try_emplace(node.target().fxText().data(), false);
-    if (isNew) {
-      const OperatorInfo* info = findOperator(node.target());
-      known->second = info != nullptr && info->isMutable;
-    }
-    return known->second;
+    const std::string_view target = node.target().fxText();
+    if (!unknown_.empty() && unknown_.contains(target.data())) return false;
+    const OperatorInfo* const info = findOperator(node.target());
+    if (info == nullptr) unknown_.insert(target.data());
+    return info != nullptr && info->isMutable;
   }
 
   static void addCalled(const Node& node, const GraphModule& owner, std::vector<const GraphModule*>& called) {
@@ -66,7 +66,7 @@ class WriteTester {
   }
 
   std::unordered_map<const GraphModule*, bool> known_;
-  std::unordered_map<const char*, bool> mutable_;
+  std::unordered_set<const char*> unknown_;  // targets without a schema, for which looking takes long
 };
 
 // Groups of nodes whose values may share memory.

@@ -17,15 +17,6 @@ namespace detail {
 class GraphChecker;
 struct GraphStorage;
 class NameTable;
-
-// One (user, used) pair, in the used node's list of users.
-struct Edge {
-  static constexpr uint32_t kNone = ~uint32_t{0};
-
-  uint32_t used = kNone;  // node id; kNone in edges that stand for no use, which is how lint knows them
-  uint32_t user = kNone;  // node id
-  uint32_t prev = kNone, next = kNone;  // edges of the same used node
-};
 }  // namespace detail
 
 // Where new nodes go: before or after an anchor, or at the end if there is none. As in FX, "after n" puts
@@ -140,8 +131,6 @@ class Graph {
   friend class detail::GraphBuilder;
   friend class detail::GraphChecker;
   friend class detail::NameTable;
-  friend Node* detail::nodeAtEdge(const Graph&, uint32_t, bool);
-  friend uint32_t detail::nextUserEdge(const Graph&, uint32_t);
 
   Node& nodeById(uint32_t id) const;
   Node& allocateNode(NodeOp op);

@@ -3,10 +3,13 @@
 #include <edgefx/ir/argument.h>
 #include <edgefx/ir/meta.h>
 
+#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,8 +22,16 @@ class GraphBuilder;
 class GraphChecker;
 struct GraphStorage;
 class NameTable;
-Node* nodeAtEdge(const Graph& graph, uint32_t edge, bool user);
-uint32_t nextUserEdge(const Graph& graph, uint32_t edge);
+class NodeSlabs;
+
+// One (user, used) pair, in the used node's list of users.
+struct Edge {
+  static constexpr uint32_t kNone = ~uint32_t{0};
+
+  uint32_t used = kNone;  // node id; kNone in edges that stand for no use, which is how lint knows them
+  uint32_t user = kNone;  // node id
+  uint32_t prev = kNone, next = kNone;  // edges of the same used node
+};
 }  // namespace detail
 
 enum class NodeOp : uint8_t { Placeholder, GetAttr, CallFunction, CallModule, Output };
@@ -202,6 +213,37 @@ class Node {
       ~uint32_t{0};  // id of what stands before the first and after the last node
 };
 
+namespace detail {
+
+// Node memory by id. Slabs never move: 32, 32, 64, 128 nodes, then 256 each. Holds raw memory; the graph
+// constructs and destroys the nodes.
+class NodeSlabs {
+ public:
+  // Makes ids below `count` addressable.
+  void reserve(uint32_t count) {
+    while (capacity_ < count) {
+      uint32_t nodes = slabs_.size() < 2 ? 32 : slabs_.size() < 4 ? 32u << (slabs_.size() - 1) : 256;
+      slabs_.emplace_back(static_cast<Node*>(::operator new(nodes * sizeof(Node))));
+      capacity_ += nodes;
+    }
+  }
+  Node* at(uint32_t id) const {
+    if (id >= 256) return slabs_[3 + (id >> 8)].get() + (id & 255);
+    uint32_t slab = static_cast<uint32_t>(std::bit_width(id >> 5));
+    return slabs_[slab].get() + (slab == 0 ? id : id - (16u << slab));
+  }
+  size_t bytes() const { return capacity_ * sizeof(Node); }
+
+ private:
+  struct Free {
+    void operator()(Node* memory) const { ::operator delete(memory); }
+  };
+  std::vector<std::unique_ptr<Node, Free>> slabs_;
+  uint32_t capacity_ = 0;
+};
+
+}  // namespace detail
+
 // Range over the nodes at the other ends of a node's edges; yields Node& or const Node&.
 template <typename N>
 class NodeLinks {
@@ -213,11 +255,15 @@ class NodeLinks {
     using difference_type = std::ptrdiff_t;
 
     Iterator() = default;
-    Iterator(const Graph* graph, uint32_t edge, bool users) : graph_(graph), edge_(edge), users_(users) {}
-    N& operator*() const { return *detail::nodeAtEdge(*graph_, edge_, users_); }
+    Iterator(const NodeLinks& links, uint32_t edge)
+        : edges_(links.edges_), nodes_(links.nodes_), edge_(edge), users_(links.users_) {}
+    N& operator*() const {
+      const detail::Edge& edge = (*edges_)[edge_];
+      return *nodes_->at(users_ ? edge.user : edge.used);
+    }
     N* operator->() const { return &**this; }
     Iterator& operator++() {
-      edge_ = users_ ? detail::nextUserEdge(*graph_, edge_) : edge_ + 1;
+      edge_ = users_ ? (*edges_)[edge_].next : edge_ + 1;
       return *this;
     }
     Iterator operator++(int) {
@@ -228,23 +274,26 @@ class NodeLinks {
     bool operator==(const Iterator& other) const { return edge_ == other.edge_; }
 
    private:
-    const Graph* graph_ = nullptr;
+    const std::vector<detail::Edge>* edges_ = nullptr;
+    const detail::NodeSlabs* nodes_ = nullptr;
     uint32_t edge_ = 0;
     bool users_ = false;
   };
 
-  Iterator begin() const { return {graph_, begin_, users_}; }
-  Iterator end() const { return {graph_, end_, users_}; }
+  Iterator begin() const { return {*this, begin_}; }
+  Iterator end() const { return {*this, end_}; }
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   N& front() const { return *begin(); }
 
  private:
   friend class Node;
-  NodeLinks(const Graph* graph, uint32_t begin, uint32_t end, size_t size, bool users)
-      : graph_(graph), begin_(begin), end_(end), size_(size), users_(users) {}
+  NodeLinks(const std::vector<detail::Edge>& edges, const detail::NodeSlabs& nodes, uint32_t begin,
+            uint32_t end, size_t size, bool users)
+      : edges_(&edges), nodes_(&nodes), begin_(begin), end_(end), size_(size), users_(users) {}
 
-  const Graph* graph_;
+  const std::vector<detail::Edge>* edges_;
+  const detail::NodeSlabs* nodes_;
   uint32_t begin_, end_;
   size_t size_;
   bool users_;
