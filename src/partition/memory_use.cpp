@@ -67,10 +67,6 @@ MemoryUse findUse(const Node& placeholder, const std::vector<bool>& isWriter) {
 
 }  // namespace
 
-MemoryUse memoryUse(const Node& placeholder) {
-  return findUse(placeholder, {});
-}
-
 MemoryUses::MemoryUses(const GraphModule& owner) : isWriter_(inPlaceWriters(owner)) {}
 
 MemoryUse MemoryUses::of(const Node& placeholder) const {

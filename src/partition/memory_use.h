@@ -13,15 +13,14 @@ struct MemoryUse {
   std::vector<const Node*> users;  // of the placeholder and of each of its views
 };
 
-// Without what the branches of control flow write. O(uses of the placeholder and its views).
-MemoryUse memoryUse(const Node& placeholder);
-
-// The same with what calls of graphs and delegates write, of which it is only known whether they write
-// anything: then it is all their operands. In a graph that is not functional their results may be views.
+// What becomes of stored tensors in one graph. Of calls of graphs and delegates it is only known whether they
+// write anything: then it is all their operands. In a graph that is not functional their results may be
+// views.
 class MemoryUses {
  public:
   // `owner` is the module of the placeholders' graph, which must not change. O(nodes).
   explicit MemoryUses(const GraphModule& owner);
+  // O(uses of the placeholder and its views).
   MemoryUse of(const Node& placeholder) const;
 
  private:

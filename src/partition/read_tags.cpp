@@ -213,10 +213,11 @@ class TagReader {
 
   // Programs that are not functional write state where it is, through views too.
   void checkWritesInPlace() const {
+    const MemoryUses uses(*graph_.owner);
     for (const std::vector<Node*>& members : graph_.members) {
       for (const Node* node : members) {
         if (!node->isPlaceholder()) break;  // they come first
-        const MemoryUse use = memoryUse(*node);
+        const MemoryUse use = uses.of(*node);
         if (!use.isWritten) continue;
         for (const Node* user : use.users) {
           if (graph_.partition(*user) == graph_.partition(*node)) continue;

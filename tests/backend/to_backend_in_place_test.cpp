@@ -147,5 +147,22 @@ TEST(ToBackendInPlace, BuffersOfOneMemoryStayTogether) {
   }
 }
 
+// The branch writes the buffer that the tagged node reads: cut apart, the delegate would keep the old value.
+TEST(ToBackendInPlace, ATaggedBufferThatABranchWritesIsRefused) {
+  auto branch = std::make_unique<Graph>();
+  Node& in = branch->placeholder("b");
+  in.setValue(tensorValue({2}));
+  Node& out = branch->call("aten.add_.Tensor", {in, 1});
+  out.setValue(tensorValue({2}));
+  branch->output(Arg::tuple({out}));
+  ProgramBuilder builder;
+  Node& state = builder.buffer("state", sampleTensor({2}));
+  Node& body = builder.branch("body", std::move(branch));
+  builder.call("higher_order.invoke_subgraph", {body, "id", state},
+               ValueMeta::of(ValueMeta::Sequence{{tensorValue({2})}}), "call");
+  builder.userOutput(builder.call("aten.neg.default", {state}, tensorValue({2}), "late"));
+  expectMentions(refusal(builder.finish(), {{"t0", {"b_state", "late"}}}), {"'t0'", "b_state"});
+}
+
 }  // namespace
 }  // namespace edgefx::test::cases
