@@ -27,11 +27,10 @@ TEST(BackendRegistry, FindsByNameInOrderOfRegistration) {
 
 TEST(BackendRegistry, UnknownNameListsTheKnownOnes) {
   BackendRegistry registry;
-  EXPECT_CONTAINS(errorOf<UsageError>([&] { registry.opBackend("npu"); }).what(),
-                  "'npu': none is registered");
+  EXPECT_CONTAINS(caught<UsageError>([&] { registry.opBackend("npu"); }).what(), "'npu': none is registered");
   registry.add(named("zeta"));
   registry.add(named("alpha"));
-  EXPECT_CONTAINS(errorOf<UsageError>([&] { registry.opBackend("npu"); }).what(),
+  EXPECT_CONTAINS(caught<UsageError>([&] { registry.opBackend("npu"); }).what(),
                   "'npu'; registered are 'zeta', 'alpha'");
 }
 
@@ -41,7 +40,7 @@ TEST(BackendRegistry, RefusesNullEmptyAndTakenNames) {
   const OpBackend* first = registry.findOpBackend("npu");
   EXPECT_THROW(registry.add(std::unique_ptr<OpBackend>()), UsageError);
   EXPECT_THROW(registry.add(named("")), UsageError);
-  EXPECT_CONTAINS(errorOf<UsageError>([&] { registry.add(named("npu")); }).what(),
+  EXPECT_CONTAINS(caught<UsageError>([&] { registry.add(named("npu")); }).what(),
                   "'npu' is registered already");
   EXPECT_EQ(registry.opBackendNames().size(), 1u);
   EXPECT_EQ(registry.findOpBackend("npu"), first);

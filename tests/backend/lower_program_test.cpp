@@ -24,7 +24,7 @@ namespace {
 LoweringError refusal(const ExportedProgram& program, std::function<void(ExportedProgram&)> edit) {
   const std::string before = snapshot(program);
   LoweringError error =
-      errorOf<LoweringError>([&] { lowerProgram(program, editing(std::move(edit)), "forward"); });
+      caught<LoweringError>([&] { lowerProgram(program, editing(std::move(edit)), "forward"); });
   EXPECT_EQ(snapshot(program), before);
   for (const Diagnostic& diagnostic : error.diagnostics()) {
     EXPECT_EQ(diagnostic.backend, "npu") << error.what();
@@ -89,7 +89,7 @@ TEST(LowerProgram, EM18_3_NamesBackendAndMethodIfNoProgramIsReturned) {
     ExportedProgram elsewhere = std::move(given);
     return given;  // NOLINT(bugprone-use-after-move): that is the fault
   });
-  LoweringError error = errorOf<LoweringError>([&] { lowerProgram(program, forgetful, "decode"); });
+  LoweringError error = caught<LoweringError>([&] { lowerProgram(program, forgetful, "decode"); });
   EXPECT_STREQ(error.what(),
                "edgefx: backend 'npu', method 'decode': the backend must return a program, got one that "
                "was moved from");
@@ -199,7 +199,7 @@ TEST(LowerProgram, AnErrorKeepsThePlaceItKnows) {
     diagnostic.node = "conv";
     throw LoweringError(diagnostic);
   });
-  LoweringError error = errorOf<LoweringError>([&] { lowerProgram(tinyProgram(), backend, "forward"); });
+  LoweringError error = caught<LoweringError>([&] { lowerProgram(tinyProgram(), backend, "forward"); });
   EXPECT_STREQ(error.what(),
                "edgefx: backend 'npu core 2', method 'forward', node '%conv': too many channels");
 }
@@ -207,7 +207,7 @@ TEST(LowerProgram, AnErrorKeepsThePlaceItKnows) {
 template <typename Thrown>
 LoweringError loweringErrorFor(Thrown thrown) {
   FunctionBackend backend([&](ExportedProgram, std::string_view) -> ExportedProgram { throw thrown; });
-  return errorOf<LoweringError>([&] { lowerProgram(tinyProgram(), backend, "forward"); });
+  return caught<LoweringError>([&] { lowerProgram(tinyProgram(), backend, "forward"); });
 }
 
 TEST(LowerProgram, EM18_8_OtherExceptionsAreNestedInALoweringError) {
@@ -231,7 +231,7 @@ TEST(LowerProgram, EM18_8_AnExceptionOfLibTorchIsToldWithoutItsBacktrace) {
     sampleTensor({2}).reshape({3});
     return program;
   });
-  LoweringError error = errorOf<LoweringError>([&] { lowerProgram(tinyProgram(), backend, "forward"); });
+  LoweringError error = caught<LoweringError>([&] { lowerProgram(tinyProgram(), backend, "forward"); });
   EXPECT_CONTAINS(error.what(), "invalid for input of size 2");
   EXPECT_EQ(std::string_view(error.what()).find('\n'), std::string_view::npos) << error.what();
 }

@@ -32,7 +32,7 @@ TEST(Plugin, LoadsALibraryAndRegistersItsBackends) {
 TEST(Plugin, LoadedTwiceIsRefusedAndChangesNothing) {
   BackendRegistry registry;
   loadPlugin(kConformance, registry);
-  UsageError error = errorOf<UsageError>([&] { loadPlugin(kConformance, registry); });
+  UsageError error = caught<UsageError>([&] { loadPlugin(kConformance, registry); });
   EXPECT_CONTAINS(error.what(), "libedgefx_conformance.so");
   EXPECT_CONTAINS(error.what(), "'retarget' is registered already");
   EXPECT_EQ(registry.opBackendNames().size(), 4u);
@@ -53,7 +53,7 @@ TEST(Plugin, FilesThatAreNoPluginAreNamed) {
   BackendRegistry registry;
   for (const std::filesystem::path& path :
        {dir / "missing.so", dir / "text.so", dir.path(), std::filesystem::path()}) {
-    Error error = errorOf<Error>([&] { loadPlugin(path, registry); });
+    Error error = caught<Error>([&] { loadPlugin(path, registry); });
     EXPECT_EQ(error.diagnostics()[0].file, path.string());
     EXPECT_CONTAINS(error.what(), "cannot open the plugin");
   }
@@ -64,7 +64,7 @@ TEST(Plugin, ALibraryWithoutEntryPointIsNamed) {
   BackendRegistry registry;
   for (const char* library : {"/usr/lib/x86_64-linux-gnu/libz.so", "/lib/x86_64-linux-gnu/libm.so.6"}) {
     if (!std::filesystem::exists(library)) continue;
-    Error error = errorOf<Error>([&] { loadPlugin(library, registry); });
+    Error error = caught<Error>([&] { loadPlugin(library, registry); });
     EXPECT_EQ(error.diagnostics()[0].file, library);
     EXPECT_CONTAINS(error.what(), "without the entry point edgefxPlugin");
   }
@@ -76,7 +76,7 @@ TEST(Plugin, AnotherAbiIsRefusedBeforeAnythingElseIsRead) {
   plugin.abi = kPluginAbi + 1;
   plugin.edgefxVersion = reinterpret_cast<const char*>(1);
   plugin.torchVersion = reinterpret_cast<const char*>(1);
-  Error error = errorOf<Error>([&] { detail::admitPlugin(plugin, "libnpu.so", registry); });
+  Error error = caught<Error>([&] { detail::admitPlugin(plugin, "libnpu.so", registry); });
   EXPECT_CONTAINS(error.what(), "file 'libnpu.so': expected a plugin of ABI 3, found ABI 4");
   EXPECT_TRUE(registry.opBackendNames().empty());
 }
@@ -85,11 +85,11 @@ TEST(Plugin, AnotherVersionOfTheLibrariesIsRefused) {
   BackendRegistry registry;
   Plugin plugin = makePlugin(addOne);
   plugin.edgefxVersion = "99.1.0";
-  EXPECT_CONTAINS(errorOf<Error>([&] { detail::admitPlugin(plugin, "libnpu.so", registry); }).what(),
+  EXPECT_CONTAINS(caught<Error>([&] { detail::admitPlugin(plugin, "libnpu.so", registry); }).what(),
                   "found one built with 99.1.0");
   plugin = makePlugin(addOne);
   plugin.torchVersion = "2.14.1";
-  EXPECT_CONTAINS(errorOf<Error>([&] { detail::admitPlugin(plugin, "libnpu.so", registry); }).what(),
+  EXPECT_CONTAINS(caught<Error>([&] { detail::admitPlugin(plugin, "libnpu.so", registry); }).what(),
                   "expected a plugin built with LibTorch 1.");
   plugin.torchVersion = nullptr;
   EXPECT_THROW(detail::admitPlugin(plugin, "libnpu.so", registry), Error);
@@ -111,7 +111,7 @@ TEST(Plugin, AFailureToRegisterNamesTheLibraryAndRegistersNothing) {
     addOne(own);
     throw std::runtime_error("no device found");
   };
-  Error error = errorOf<Error>([&] { detail::admitPlugin(makePlugin(failing), "libnpu.so", registry); });
+  Error error = caught<Error>([&] { detail::admitPlugin(makePlugin(failing), "libnpu.so", registry); });
   EXPECT_CONTAINS(error.what(), "file 'libnpu.so'");
   EXPECT_CONTAINS(error.what(), "no device found");
   EXPECT_TRUE(registry.opBackendNames().empty());
@@ -127,7 +127,7 @@ TEST(Plugin, AnErrorOfEdgefxKeepsItsType) {
     addOne(own);
   };
   UsageError error =
-      errorOf<UsageError>([&] { detail::admitPlugin(makePlugin(failing), "libnpu.so", registry); });
+      caught<UsageError>([&] { detail::admitPlugin(makePlugin(failing), "libnpu.so", registry); });
   EXPECT_EQ(error.diagnostics()[0].file, "libnpu.so");
   EXPECT_CONTAINS(error.what(), "'npu' is registered already");
   EXPECT_TRUE(registry.opBackendNames().empty());

@@ -43,7 +43,7 @@ std::string snapshot(const ExportedProgram& program);
 
 // The error that `call` throws, which must be an E.
 template <typename E, typename Call>
-E errorOf(Call&& call) {
+E caught(Call&& call) {
   try {
     call();
   } catch (const E& error) {

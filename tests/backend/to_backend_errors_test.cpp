@@ -31,9 +31,8 @@ FunctionPartitioner tagging(TagsByName tags, std::string backend = "npu") {
 
 std::string errorText(const ExportedProgram& program, const Partitioner& partitioner) {
   const ExportedProgram before = program.clone();
-  const std::string text = errorOf<LoweringError>([&] {
-                             toBackend(program, partitioner, textBackends({"npu"}), "decode");
-                           }).what();
+  const std::string text =
+      caught<LoweringError>([&] { toBackend(program, partitioner, textBackends({"npu"}), "decode"); }).what();
   EXPECT_FALSE(findDifference(before, program).has_value());
   return text;
 }
@@ -181,7 +180,7 @@ TEST(ToBackendErrors, InputsThatThePayloadDoesNotTake) {
   };
   BackendRegistry registry;
   registry.add(std::make_unique<Picky>());
-  EXPECT_CONTAINS(errorOf<LoweringError>([&] {
+  EXPECT_CONTAINS(caught<LoweringError>([&] {
                     toBackend(tinyProgram(), tagging({{"relu", "t0"}}), registry);
                   }).what(),
                   "backend 'npu', method 'forward', node '%lowered_module_0': the payload takes the inputs "

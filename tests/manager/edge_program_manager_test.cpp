@@ -47,21 +47,21 @@ TEST(EdgeProgramManager, EM2_ASingleProgramIsMethodForward) {
 TEST(EdgeProgramManager, EM3_MayBeEmpty) {
   EdgeProgramManager manager(EdgeProgramManager::Methods{});
   EXPECT_TRUE(manager.methods().empty());
-  EXPECT_CONTAINS(errorOf<UsageError>([&] { manager.exportedProgram(); }).what(),
+  EXPECT_CONTAINS(caught<UsageError>([&] { manager.exportedProgram(); }).what(),
                   "'forward': the manager has none");
   EXPECT_TRUE(manager.toOpBackend(editing([](ExportedProgram&) {})).methods().empty());
 }
 
 TEST(EdgeProgramManager, EM4_AnUnknownMethodListsTheKnownOnes) {
   EdgeProgramManager manager(twoMethods());
-  UsageError error = errorOf<UsageError>([&] { manager.exportedProgram("forward"); });
+  UsageError error = caught<UsageError>([&] { manager.exportedProgram("forward"); });
   EXPECT_CONTAINS(error.what(), "no method 'forward'; the manager has 'prefill', 'decode'");
 }
 
 TEST(EdgeProgramManager, RefusesTwoMethodsOfOneName) {
   EdgeProgramManager::Methods methods = twoMethods();
   methods.emplace_back("prefill", tinyProgram());
-  EXPECT_CONTAINS(errorOf<UsageError>([&] { EdgeProgramManager manager(std::move(methods)); }).what(),
+  EXPECT_CONTAINS(caught<UsageError>([&] { EdgeProgramManager manager(std::move(methods)); }).what(),
                   "'prefill'");
 }
 
@@ -75,12 +75,12 @@ TEST(EdgeProgramManager, RefusesEmptyNames) {
 TEST(EdgeProgramManager, RefusesAProgramThatWasMovedFrom) {
   ExportedProgram program = tinyProgram();
   ExportedProgram taken = std::move(program);
-  EXPECT_CONTAINS(errorOf<UsageError>([&] { EdgeProgramManager manager(std::move(program)); }).what(),
+  EXPECT_CONTAINS(caught<UsageError>([&] { EdgeProgramManager manager(std::move(program)); }).what(),
                   "'forward'");
 }
 
 TEST(EdgeProgramManager, W21_RefusesAConstantMethodOfAMethodsName) {
-  UsageError error = errorOf<UsageError>([&] {
+  UsageError error = caught<UsageError>([&] {
     EdgeProgramManager(twoMethods(), {}, {{"eos", 2}, {"decode", 1}});
   });
   EXPECT_CONTAINS(error.what(), "'decode'");

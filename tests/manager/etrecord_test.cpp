@@ -29,7 +29,7 @@ TEST(EtRecord, KeepsCopiesByStageAndMethod) {
 TEST(EtRecord, RefusesASecondProgramForOneStage) {
   EtRecord record;
   record.record("edge", "forward", tinyProgram());
-  UsageError error = errorOf<UsageError>([&] { record.record("edge", "forward", countingProgram()); });
+  UsageError error = caught<UsageError>([&] { record.record("edge", "forward", countingProgram()); });
   EXPECT_CONTAINS(error.what(), "stage 'edge' of method 'forward' is recorded already");
   EXPECT_EQ(record.entries().size(), 1u);
 }

@@ -81,15 +81,15 @@ TEST(ToBackend, AMapIsCheckedBeforeAnythingIsLowered) {
   const FunctionPartitioner relu = taking("aten.relu.default");
   const BackendRegistry registry = textBackends({"npu"});
   using Map = EdgeProgramManager::PartitionerOfMethod;
-  EXPECT_CONTAINS(errorOf<UsageError>([&] {
+  EXPECT_CONTAINS(caught<UsageError>([&] {
                     manager.toBackend(Map{{"warmup", &relu}}, registry);
                   }).what(),
                   "there is no method 'warmup'; the manager has 'prefill', 'decode'");
-  EXPECT_CONTAINS(errorOf<UsageError>([&] {
+  EXPECT_CONTAINS(caught<UsageError>([&] {
                     manager.toBackend(Map{{"decode", nullptr}}, registry);
                   }).what(),
                   "expected a partitioner for method 'decode', found null");
-  EXPECT_CONTAINS(errorOf<UsageError>([&] {
+  EXPECT_CONTAINS(caught<UsageError>([&] {
                     manager.toBackend(Map{{"decode", &relu}, {"decode", &relu}}, registry);
                   }).what(),
                   "method 'decode' is named twice");
@@ -136,7 +136,7 @@ TEST(ToBackend, AnOpBackendThatBreaksTheCallOfADelegateIsCaught) {
       if (callsDelegate(node)) node.setArgs({node.arg(0)});
     }
   });
-  EXPECT_CONTAINS(errorOf<LoweringError>([&] { delegated.toOpBackend(breaking); }).what(),
+  EXPECT_CONTAINS(caught<LoweringError>([&] { delegated.toOpBackend(breaking); }).what(),
                   "the delegate takes 1 inputs, but the call passes 0");
 }
 
@@ -184,7 +184,7 @@ TEST(ToBackend, EM20_OneKeyWithTwoContentsIsRefused) {
   BackendRegistry registry;
   registry.add(std::move(backend));
   const LoweringError error =
-      errorOf<LoweringError>([&] { twoTinyMethods().toBackend(taking("aten.relu.default"), registry); });
+      caught<LoweringError>([&] { twoTinyMethods().toBackend(taking("aten.relu.default"), registry); });
   EXPECT_CONTAINS(error.what(), "backend 'npu', method 'decode'");
   EXPECT_CONTAINS(
       error.what(),

@@ -318,7 +318,7 @@ TEST(ToOpBackend, EM18_8_AnErrorOfTheBackendNamesTheMethod) {
     if (method == "decode") throw UnsupportedError(Diagnostic("no kernel for 'aten.linear.default'"));
     return program;
   });
-  UnsupportedError error = errorOf<UnsupportedError>([&] { manager.toOpBackend(backend); });
+  UnsupportedError error = caught<UnsupportedError>([&] { manager.toOpBackend(backend); });
   EXPECT_STREQ(error.what(), "edgefx: backend 'npu', method 'decode': no kernel for 'aten.linear.default'");
 }
 
@@ -326,7 +326,7 @@ TEST(ToOpBackend, EM18_3_ABackendThatGivesItsProgramAwayIsNamed) {
   EdgeProgramManager manager = sampleManager();
   ExportedProgram kept = tinyProgram();
   FunctionBackend backend([&](ExportedProgram, std::string_view) { return std::move(kept); });
-  LoweringError error = errorOf<LoweringError>([&] { manager.toOpBackend(backend); });
+  LoweringError error = caught<LoweringError>([&] { manager.toOpBackend(backend); });
   EXPECT_CONTAINS(error.what(), "backend 'npu', method 'decode': the backend must return a program");
 }
 
@@ -367,13 +367,13 @@ TEST(ToOpBackend, W17_AMapIsCheckedBeforeAnythingIsLowered) {
   EdgeProgramManager manager = sampleManager();
   bool called = false;
   FunctionBackend npu = editing([&](ExportedProgram&) { called = true; });
-  UsageError unknown = errorOf<UsageError>([&] {
+  UsageError unknown = caught<UsageError>([&] {
     manager.toOpBackend({{"prefill", &npu}, {"forward", &npu}});
   });
   EXPECT_CONTAINS(unknown.what(), "no method 'forward'; the manager has 'prefill', 'decode', 'warmup'");
-  UsageError twice = errorOf<UsageError>([&] { manager.toOpBackend({{"decode", &npu}, {"decode", &npu}}); });
+  UsageError twice = caught<UsageError>([&] { manager.toOpBackend({{"decode", &npu}, {"decode", &npu}}); });
   EXPECT_CONTAINS(twice.what(), "'decode' is named twice");
-  UsageError null = errorOf<UsageError>([&] {
+  UsageError null = caught<UsageError>([&] {
     manager.toOpBackend({{"prefill", &npu}, {"decode", nullptr}});
   });
   EXPECT_CONTAINS(null.what(), "method 'decode', found null");
