@@ -57,8 +57,7 @@ class SupportPartitioning {
   void tagModule(const GraphModule& module) {
     const OperatorSupport support(std::make_shared<ScopedSupport>(module, support_, options_.controlFlow));
     uint32_t next = firstNumber_;
-    for (const ProposedPartition& partition :
-         proposePartitions(module, support, options_.capability)) {
+    for (const ProposedPartition& partition : proposePartitions(module, support, options_.capability)) {
       if (partition.nodes.empty()) continue;
       const uint32_t number = firstNumber_ + partition.id;
       const std::string tag = options_.tagPrefix + std::to_string(number);

@@ -70,8 +70,8 @@ class LoweringError : public Error {
   using Error::Error;
 };
 
-// A program failed while it ran: a kernel refused its arguments, or an assertion or a constraint of the program did
-// not hold.
+// A program failed while it ran: a kernel refused its arguments, or an assertion or a constraint of the
+// program did not hold.
 class ExecutionError : public Error {
  public:
   using Error::Error;
