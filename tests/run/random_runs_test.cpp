@@ -22,10 +22,10 @@
 #include <ATen/core/ivalue.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,9 +66,9 @@ std::string wholeText(const ExportedProgram& program) {
 
 // Whether two buffers hold the same memory.
 bool sharesBuffers(const ExportedProgram& program) {
-  std::set<std::string_view> targets;
-  for (const InputSpec& input : program.signature.inputs) targets.insert(input.target.value_or(""));
-  return targets.contains("cache_alias") || targets.contains("cache_row");
+  return std::ranges::any_of(program.signature.inputs, [](const InputSpec& input) {
+    return input.target == "cache_alias" || input.target == "cache_row";
+  });
 }
 
 // Takes about as many operators as it says, by their names.
