@@ -35,11 +35,6 @@ void warnOfFirstUse(const OpBackend& backend) {
                     backend.name())});
 }
 
-const StoredTensor* storedTensor(const ExportedProgram& program, const std::string& target) {
-  const StoredTensor* found = program.stateDict().find(target);
-  return found != nullptr ? found : program.constants().find(target);
-}
-
 // Whether both are the same view of the same memory.
 bool sameTensor(const StoredTensor* a, const StoredTensor* b) {
   if (a == nullptr || b == nullptr || a->meta() == nullptr || b->meta() == nullptr) return false;
@@ -66,8 +61,7 @@ std::vector<Diagnostic> findTakenTargets(const ExportedProgram& before, const Ex
     auto reader = readers.find(*spec.target);
     if (reader == readers.end()) continue;
     // Swapped along with the targets' tensors, or tied weights: the placeholder reads what it did.
-    if (old->target && sameTensor(storedTensor(before, *old->target), storedTensor(after, *spec.target)))
-      continue;
+    if (old->target && sameTensor(before.findStored(*old), after.findStored(spec))) continue;
 
     Diagnostic diagnostic(fmt::format(
         "reads '{}' now, which %{} read before; this placeholder {}", *spec.target, reader->second->arg.name,

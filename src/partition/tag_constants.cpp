@@ -40,13 +40,13 @@ class Mutations {
     }
     forEachStored(program, [&](const Node& node, const InputSpec& input) {
       if (!isWritten(node, input)) return;
+      writtenNodes_.insert(&node);
       if (const void* memory = memoryOf(input)) written_.insert(memory);
     });
   }
 
   bool writes(const Node& node, const InputSpec& input) const {
-    if (isWritten(node, input)) return true;
-    return !written_.empty() && written_.contains(memoryOf(input));
+    return writtenNodes_.contains(&node) || (!written_.empty() && written_.contains(memoryOf(input)));
   }
   // The results that are new values of the buffer.
   const std::vector<const OutputSpec*>& newValues(const InputSpec& buffer) const {
@@ -73,9 +73,7 @@ class Mutations {
 
   // Null for what has no memory.
   const void* memoryOf(const InputSpec& input) const {
-    if (!input.target) return nullptr;
-    const StoredTensor* found = program_.stateDict().find(*input.target);
-    if (found == nullptr) found = program_.constants().find(*input.target);
+    const StoredTensor* found = program_.findStored(input);
     return found == nullptr || found->isOpaque() ? nullptr : found->storage().data();
   }
 
@@ -83,7 +81,8 @@ class Mutations {
   const detail::MemoryUses uses_;
   std::map<std::string_view, std::vector<const OutputSpec*>> buffers_;
   std::set<std::string_view> parameters_;
-  std::unordered_set<const void*> written_;  // memory of tensors that are written; null never
+  std::unordered_set<const Node*> writtenNodes_;  // placeholders that are written themselves
+  std::unordered_set<const void*> written_;       // memory of tensors that are written; null never
 };
 
 template <typename Visit>

@@ -59,6 +59,15 @@ ExportedProgram ExportedProgram::clone() const {
   return copy;
 }
 
+const StoredTensor* ExportedProgram::findStored(const InputSpec& input) const {
+  if (!input.target) return nullptr;
+  const StoredTensor* found = nullptr;
+  if (input.kind == InputKind::Parameter || input.kind == InputKind::Buffer) {
+    found = stateDict().find(*input.target);
+  }
+  return found != nullptr ? found : constants().find(*input.target);
+}
+
 std::string_view ExportedProgram::rename(Node& node, std::string_view candidate) {
   if (&node.graph() != &graph()) {
     detail::fail<UsageError>("expected a node of the program's top level graph, found '%{}' of another graph",

@@ -22,8 +22,7 @@ const void* storageOf(const at::Tensor& tensor) {
 
 at::Tensor storedTensor(const ExportedProgram& program, const InputSpec& spec) {
   const std::string name = spec.target.value_or("");
-  const StoredTensor* found = program.stateDict().find(name);
-  if (found == nullptr) found = program.constants().find(name);
+  const StoredTensor* found = program.findStored(spec);
   if (found == nullptr) {
     fail<VerificationError>("input '{}' stands for '{}', which neither the state dict nor the constants have",
                             spec.arg.name, name);

@@ -15,6 +15,7 @@
 
 namespace edgefx {
 
+class StoredTensor;
 class TensorTable;
 
 // Which operators a program calls: those of plain export, Core ATen after decompositions, or edge operators.
@@ -83,6 +84,10 @@ class ExportedProgram {
   const TensorTable& stateDict() const { return *stateDict_; }
   TensorTable& constants() { return *constants_; }
   const TensorTable& constants() const { return *constants_; }
+
+  // What an input holds: a parameter or buffer by its target in the state dict or else the constants, other
+  // inputs in the constants; null if there is no such entry or the input holds nothing. O(log entries).
+  const StoredTensor* findStored(const InputSpec& input) const;
 
   // Gives the node a unique name made from `candidate` and renames it in signature and module call graph. The
   // node must be of the top level graph. O(specs). Returns the name.
