@@ -169,7 +169,7 @@ std::vector<Nested> listNamed(Module& top) {
 
 std::string childPath(std::string_view owner, std::string_view name) {
   std::string path(owner);
-  if (!path.empty()) path += '.';
+  if (!path.empty() && !name.empty()) path += '.';
   return path.append(name);
 }
 

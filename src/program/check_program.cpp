@@ -168,11 +168,7 @@ void checkStoredTensor(const ExportedProgram& program, const Node& node, size_t 
                        Findings& findings) {
   const TensorMeta* declared = node.value() == nullptr ? nullptr : node.value()->tensor();
   if (!spec.target || declared == nullptr || spec.kind == InputKind::CustomObject) return;
-  const StoredTensor* stored = nullptr;
-  if (spec.kind == InputKind::Parameter || spec.kind == InputKind::Buffer) {
-    stored = program.stateDict().find(*spec.target);
-  }
-  if (stored == nullptr) stored = program.constants().find(*spec.target);
+  const StoredTensor* const stored = program.findStored(spec);
   if (stored == nullptr) return;
   const TensorMeta* meta = stored->meta();
   if (meta != nullptr && meta->dtype == declared->dtype && sizesAgree(meta->sizes, declared->sizes)) return;
@@ -229,7 +225,7 @@ std::vector<Diagnostic> checkDelegates(const ExportedProgram& program) {
   detail::forEachProgram(program, [&](const ExportedProgram& inner, const std::string& path) {
     if (&inner == &program) return;
     for (Diagnostic& violation : checkProgram(inner)) {
-      violation.graph = violation.graph.empty() ? path : childPath(path, violation.graph);
+      violation.graph = childPath(path, violation.graph);
       found.push_back(std::move(violation));
     }
   });

@@ -88,8 +88,7 @@ void checkProgramShapes(const ExportedProgram& program, const std::string& owner
       if (!node.isCall("higher_order.wrap_with_autocast")) continue;
       for (const GraphModule* branch : branchesOf(node, *nested.module)) otherwise.insert(branch);
     }
-    const std::string path = nested.path.empty() ? owner : childPath(owner, nested.path);
-    checkModuleShapes(*nested.module, path, own, assignments, found);
+    checkModuleShapes(*nested.module, childPath(owner, nested.path), own, assignments, found);
   }
 }
 

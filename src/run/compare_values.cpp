@@ -82,6 +82,11 @@ Difference compareItems(c10::ArrayRef<c10::IValue> found, c10::ArrayRef<c10::IVa
 
 }  // namespace
 
+std::string text(const Difference& difference) {
+  return fmt::format("largest difference {:.3g} absolute, {:.3g} relative{}{}", difference.largestAbsolute,
+                     difference.largestRelative, difference.agrees ? "" : "; ", difference.reason);
+}
+
 Difference compareValues(const c10::IValue& found, const c10::IValue& expected, const Tolerance& tolerance) {
   if (expected.isTensor() && found.isTensor()) {
     return compareTensors(found.toTensor(), expected.toTensor(), tolerance);

@@ -103,16 +103,18 @@ c10::IValue InputBinding::bindOne(size_t i, const c10::IValue& value, SymbolValu
         !tensor.device().is_cpu() || tensor.layout() != at::Layout::Strided) {
       refuse();
     }
-    for (size_t d = 0; d < expected->sizes.size(); ++d) {
-      bindSize(
-          i, expected->sizes[d], tensor.size(static_cast<int64_t>(d)), symbols, later,
-          fmt::format("{}: expected {}, got {}: dimension {}", place(i), meta->text(), describe(value), d));
+    size_t d = 0;
+    const std::function<std::string()> what = [&] {
+      return fmt::format("{}: expected {}, got {}: dimension {}", place(i), meta->text(), describe(value), d);
+    };
+    for (; d < expected->sizes.size(); ++d) {
+      bindSize(i, expected->sizes[d], tensor.size(static_cast<int64_t>(d)), symbols, later, what);
     }
     return value;
   }
   if (const auto* number = std::get_if<ValueMeta::SymIntValue>(&meta->data)) {
     if (!value.isInt()) refuse();
-    bindSize(i, number->value, value.toInt(), symbols, later, place(i));
+    bindSize(i, number->value, value.toInt(), symbols, later, [&] { return place(i); });
     return value;
   }
   if (std::holds_alternative<ValueMeta::SymFloatValue>(meta->data)) {
@@ -127,9 +129,9 @@ c10::IValue InputBinding::bindOne(size_t i, const c10::IValue& value, SymbolValu
 }
 
 void InputBinding::bindSize(size_t i, const SymInt& size, int64_t found, SymbolValues& symbols,
-                            std::vector<Expected>& later, const std::string& what) const {
+                            std::vector<Expected>& later, const std::function<std::string()>& what) const {
   if (!size.isSymbolic()) {
-    if (size.value() != found) fail<UsageError>("{} is {}, not {}", what, found, size.value());
+    if (size.value() != found) fail<UsageError>("{} is {}, not {}", what(), found, size.value());
     return;
   }
   const SymExpr& expression = size.symbolic()->expression;
@@ -139,7 +141,7 @@ void InputBinding::bindSize(size_t i, const SymInt& size, int64_t found, SymbolV
   }
   const auto [known, isNew] = symbols.try_emplace(std::string(expression.name()), found);
   if (!isNew && known->second != found) {
-    fail<UsageError>("{} is {}, but '{}' is {} elsewhere", what, found, expression.name(), known->second);
+    fail<UsageError>("{} is {}, but '{}' is {} elsewhere", what(), found, expression.name(), known->second);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "run/session.h"
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,7 +42,7 @@ class InputBinding {
   c10::IValue bindOne(size_t i, const c10::IValue& value, SymbolValues& symbols,
                       std::vector<Expected>& later) const;
   void bindSize(size_t i, const SymInt& size, int64_t found, SymbolValues& symbols,
-                std::vector<Expected>& later, const std::string& what) const;
+                std::vector<Expected>& later, const std::function<std::string()>& what) const;
   void checkRanges(const SymbolValues& symbols) const;
   std::string place(size_t i) const;
 

@@ -31,7 +31,7 @@ void addMissing(std::vector<MissingOperator>& all, const std::vector<MissingOper
       known->calls += missing.calls;
       continue;
     }
-    if (!path.empty()) missing.graph = missing.graph.empty() ? path : path + '.' + missing.graph;
+    missing.graph = childPath(path, missing.graph);
     all.push_back(std::move(missing));
   }
 }
@@ -59,47 +59,59 @@ void forEachDelegate(const detail::ProgramPlan& plan, Visit&& visit) {
   }
 }
 
-std::string joinPaths(const std::string& outer, const std::string& inner) {
-  if (outer.empty() || inner.empty()) return outer + inner;
-  return outer + '.' + inner;
+// Plans of a program and of what its delegates hold, each made once.
+using Plans = std::unordered_map<const ExportedProgram*, std::shared_ptr<const detail::ProgramPlan>>;
+
+const detail::ProgramPlan& planFor(const ExportedProgram& program, Plans& plans) {
+  std::shared_ptr<const detail::ProgramPlan>& plan = plans[&program];
+  if (plan == nullptr) plan = std::make_shared<const detail::ProgramPlan>(program);
+  return *plan;
 }
 
-void collectMissing(const ExportedProgram& program, const std::string& path, int depth,
+void collectMissing(const ExportedProgram& program, const std::string& path, int depth, Plans& plans,
                     std::vector<MissingOperator>& all) {
   constexpr int kDeepest = 64;
   if (depth > kDeepest)
     detail::fail<UnsupportedError>("delegates hold each other more than {} deep", kDeepest);
-  const detail::ProgramPlan plan(program);
+  const detail::ProgramPlan& plan = planFor(program, plans);
   addMissing(all, plan.missing(), path);
   forEachDelegate(plan, [&](const GraphModule::Delegate& delegate, const std::string& at) {
-    collectMissing(delegate.module->program, joinPaths(path, at), depth + 1, all);
+    collectMissing(delegate.module->program, childPath(path, at), depth + 1, plans, all);
   });
 }
 
 }  // namespace
 
 std::vector<MissingOperator> missingOperators(const ExportedProgram& program) {
+  Plans plans;
   std::vector<MissingOperator> all;
-  collectMissing(program, "", 0, all);
+  collectMissing(program, "", 0, plans, all);
   return all;
 }
 
 class Interpreter::Impl : public detail::StepHost {
  public:
-  Impl(const ExportedProgram& program, std::shared_ptr<const RunOptions> options, std::string path)
+  // What the interpreters of a program and of its delegates share.
+  struct Common {
+    RunOptions options;
+    Plans plans{};
+  };
+
+  Impl(const ExportedProgram& program, std::shared_ptr<Common> common, std::string path)
       : program_(program),
-        options_(std::move(options)),
+        common_(std::move(common)),
         path_(std::move(path)),
-        plan_(program),
+        plan_(planFor(program, common_->plans)),
         inputs_(program),
         state_(program, plan_.top().writesInput) {
     checkSignature();
     throwMissing(plan_.missing());
     findWritten();
     // Delegates that are run by others need not be able to run here.
-    if (!options_->delegateRunner) {
-      forEachDelegate(plan_,
-                      [&](const GraphModule::Delegate& delegate, const std::string&) { innerOf(delegate); });
+    if (!common_->options.delegateRunner) {
+      forEachDelegate(plan_, [&](const GraphModule::Delegate& delegate, const std::string& at) {
+        innerOf(delegate, at);
+      });
     }
   }
 
@@ -144,11 +156,12 @@ class Interpreter::Impl : public detail::StepHost {
     delegates_.clear();
   }
 
-  Values runDelegate(const GraphModule::Delegate& delegate, Values arguments) override {
-    if (options_->delegateRunner) {
-      if (auto results = options_->delegateRunner(*delegate.module, arguments)) return std::move(*results);
+  Values runDelegate(const GraphPlan& plan, const GraphModule::Delegate& delegate,
+                     Values arguments) override {
+    if (const DelegateRunner& runner = common_->options.delegateRunner) {
+      if (auto results = runner(*delegate.module, arguments)) return std::move(*results);
     }
-    return innerOf(delegate).runOnArguments(std::move(arguments));
+    return innerOf(delegate, childPath(plan.path, delegate.name)).runOnArguments(std::move(arguments));
   }
 
   // The arguments of a delegate's call: tokens among them only order effects.
@@ -166,10 +179,10 @@ class Interpreter::Impl : public detail::StepHost {
     return run(inputs, true);
   }
 
-  bool isTapped() const override { return static_cast<bool>(options_->tap); }
+  bool isTapped() const override { return static_cast<bool>(common_->options.tap); }
 
   void tap(const GraphPlan& plan, const Node& node, const c10::IValue& value) override {
-    options_->tap({node, path_.empty() ? plan.path : joinPaths(path_, plan.path), value});
+    common_->options.tap({node, childPath(path_, plan.path), value});
   }
 
  private:
@@ -222,12 +235,11 @@ class Interpreter::Impl : public detail::StepHost {
     }
   }
 
-  Impl& innerOf(const GraphModule::Delegate& delegate) {
+  // `at` is the delegate's path in this program.
+  Impl& innerOf(const GraphModule::Delegate& delegate, const std::string& at) {
     std::unique_ptr<Impl>& inner = delegates_[&delegate];
     if (inner == nullptr) {
-      std::string path = path_;
-      path = joinPaths(path, delegate.name);
-      inner = std::make_unique<Impl>(delegate.module->program, options_, std::move(path));
+      inner = std::make_unique<Impl>(delegate.module->program, common_, childPath(path_, at));
     }
     return *inner;
   }
@@ -332,9 +344,9 @@ class Interpreter::Impl : public detail::StepHost {
   };
 
   const ExportedProgram& program_;
-  std::shared_ptr<const RunOptions> options_;
+  std::shared_ptr<Common> common_;
   std::string path_;
-  detail::ProgramPlan plan_;
+  const detail::ProgramPlan& plan_;
   detail::InputBinding inputs_;
   detail::ProgramState state_;
   std::vector<Written> writtenState_;
@@ -343,8 +355,13 @@ class Interpreter::Impl : public detail::StepHost {
 };
 
 Interpreter::Interpreter(const ExportedProgram& program, RunOptions options) {
-  if (!options.delegateRunner) throwMissing(missingOperators(program));
-  impl_ = std::make_unique<Impl>(program, std::make_shared<const RunOptions>(std::move(options)), "");
+  auto common = std::make_shared<Impl::Common>(Impl::Common{std::move(options)});
+  if (!common->options.delegateRunner) {
+    std::vector<MissingOperator> missing;
+    collectMissing(program, "", 0, common->plans, missing);
+    throwMissing(missing);
+  }
+  impl_ = std::make_unique<Impl>(program, std::move(common), "");
 }
 
 Interpreter::~Interpreter() = default;

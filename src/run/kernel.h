@@ -31,14 +31,15 @@ struct Kernel {
 // Null if this process has none. O(log) of the operators known.
 std::optional<Kernel> findKernel(Target target);
 
-// The kernel that takes the arguments of this call, and the argument for each position of its schema, null
-// where the call leaves it out. Operators are matched by the names of arguments, since schemas grow
-// from release to release. Nothing if there is no such kernel. Throws VerificationError if a call gives an
-// argument that no schema has, or one twice.
+// A kernel, and the argument for each position of its schema, null
+// where the call leaves it out.
 struct BoundCall {
   Kernel kernel;
   std::vector<const Argument*> arguments;
 };
+// The kernel that takes the arguments of this call. Arguments are matched by their names, since schemas grow
+// from release to release. Nothing if there is no such kernel. Throws VerificationError if a call gives an
+// argument that no schema has, or one twice.
 std::optional<BoundCall> bindCall(Target target, std::span<const Argument> args, KeyedArguments kwargs);
 
 }  // namespace edgefx::detail

@@ -10,7 +10,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -66,7 +65,7 @@ struct Step {
   uint32_t numFirst = 0, numSecond = 0;  // of loops: operands carried or mapped, and then those scanned
   std::optional<Kernel> kernel;
   PythonFunction function = nullptr;
-  // The kernel turned out to lack the narrow floating point types of its arguments: see runWidened.
+  // The kernel turned out to lack the narrow floating point types of its arguments: see callWidened.
   mutable bool isWidened = false;
   std::vector<const GraphPlan*> graphs;
   const GraphModule::Delegate* delegate = nullptr;

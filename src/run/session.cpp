@@ -122,7 +122,8 @@ void Session::execute(const Step& step, Frame& frame) {
         result = callGraph(*step.graphs.front(), values(operands, frame));
         return;
       case StepKind::Delegate:
-        result = c10::ivalue::Tuple::create(host_.runDelegate(*step.delegate, values(operands, frame)));
+        result = c10::ivalue::Tuple::create(
+            host_.runDelegate(frame.plan, *step.delegate, values(operands, frame)));
         return;
       case StepKind::Cond:
         result = runCond(step, frame);

@@ -22,7 +22,8 @@ using SymbolValues = std::map<std::string, int64_t, std::less<>>;
 class StepHost {
  public:
   virtual ~StepHost() = default;
-  virtual Values runDelegate(const GraphModule::Delegate& delegate, Values arguments) = 0;
+  virtual Values runDelegate(const GraphPlan& plan, const GraphModule::Delegate& delegate,
+                             Values arguments) = 0;
   // Whether anybody wants to see the values of nodes.
   virtual bool isTapped() const = 0;
   virtual void tap(const GraphPlan& plan, const Node& node, const c10::IValue& value) = 0;

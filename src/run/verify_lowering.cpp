@@ -239,10 +239,7 @@ std::string VerifyReport::text(bool everything) const {
     if (one.difference.agrees && !everything) continue;
     out += one.name;
     if (one.call > 0) out += fmt::format(", call {}", one.call + 1);
-    out += fmt::format(": largest difference {:.3g} absolute, {:.3g} relative",
-                       one.difference.largestAbsolute, one.difference.largestRelative);
-    if (!one.difference.agrees) out += "; " + one.difference.reason;
-    out += '\n';
+    out += ": " + edgefx::text(one.difference) + '\n';
   }
   if (firstDeviation) {
     out += fmt::format("first deviation at node '%{}'{}: {}\n", firstDeviation->node,

@@ -47,13 +47,8 @@ class ExpectedComparer {
 
   void compare(const std::string& name, const c10::IValue& found, const c10::IValue& expected) {
     const Difference difference = compareValues(found, expected, options_.source.tolerance);
-    out_ += fmt::format("{}: largest difference {:.3g} absolute, {:.3g} relative", name,
-                        difference.largestAbsolute, difference.largestRelative);
-    if (!difference.agrees) {
-      out_ += "; " + difference.reason;
-      agrees_ = false;
-    }
-    out_ += '\n';
+    out_ += name + ": " + text(difference) + '\n';
+    agrees_ = agrees_ && difference.agrees;
   }
 
   bool agrees() const { return agrees_; }

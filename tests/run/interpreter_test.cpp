@@ -399,6 +399,33 @@ TEST(Interpreter, DelegatesRunTheirOwnProgramWithItsState) {
   expectEqual(interpreter.run({x})[0].toTensor(), x + 1);
 }
 
+TEST(Interpreter, ADelegateInABranchHasThePathOfBoth) {
+  ProgramBuilder inner;
+  Node& in = inner.userInput("x", tensorValue({2}));
+  inner.userOutput(inner.call("aten.neg.default", {in}, tensorValue({2})));
+  auto body = std::make_unique<Graph>();
+  Node& x = body->placeholder("x");
+  x.setValue(tensorValue({2}));
+  ProgramBuilder outer;
+  Node& y = outer.userInput("y", tensorValue({2}));
+  Node& branch = outer.branch("body", std::move(body));
+  GraphModule& module = *outer.program().graphModule().findChild("body");
+  Node& call = callDelegate(module, "lowered_module_0",
+                            std::make_shared<const LoweredModule>(sampleLowered(inner.finish())), {x},
+                            {tensorValue({2})});
+  module.graph().output(Arg::tuple({getitem(call, 0)}));
+  Node& sub = outer.call("higher_order.invoke_subgraph", {branch, "id", y}, nullptr, "call");
+  outer.userOutput(outer.call("operator.getitem", {sub, 0}, tensorValue({2}), "getitem"));
+  const ExportedProgram program = outer.finish();
+  std::vector<std::string> paths;
+  RunOptions options;
+  options.tap = [&](const TapEvent& event) {
+    if (event.node.name() == "neg") paths.emplace_back(event.graph);
+  };
+  expectEqual(Interpreter(program, options).run({sampleTensor({2})})[0].toTensor(), sampleTensor({2}).neg());
+  EXPECT_EQ(paths, (std::vector<std::string>{"body.lowered_module_0"}));
+}
+
 TEST(Interpreter, ADelegateRunnerTakesTheCallOrLeavesIt) {
   const ExportedProgram program = countingDelegate();
   bool takes = true;

@@ -52,8 +52,7 @@ class GraphModule {
   GraphModule& addChild(std::string_view name, std::unique_ptr<GraphModule> module);
   // Returns the removed child, or null. O(children).
   std::unique_ptr<GraphModule> removeChild(std::string_view name);
-  //   // Removes the direct children of those names, null where there is none. O((children + names) log
-  //   names).
+  // Removes the direct children of those names, null where there is none. O((children + names) log names).
   std::vector<std::unique_ptr<GraphModule>> takeChildren(const std::vector<std::string>& names);
   // Removes the direct children that `test` accepts. Returns their number. O(children).
   size_t removeChildrenIf(const std::function<bool(const Child&)>& test);
@@ -81,7 +80,7 @@ class GraphModule {
   std::map<std::string, size_t, std::less<>> delegatesByName_;  // positions
 };
 
-// Dotted path of what `owner`, which may be empty for the top, holds under `name`.
+// Dotted path of what `owner` holds under `name`. Either may be empty: the top, or the owner itself.
 std::string childPath(std::string_view owner, std::string_view name);
 
 struct NestedModule {

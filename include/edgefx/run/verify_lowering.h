@@ -25,6 +25,9 @@ struct Difference {
   std::string reason;  // why it does not: values, shapes, dtypes, kinds; empty if it does
 };
 
+// "largest difference 0.5 absolute, 0.25 relative", and the reason if they do not agree.
+std::string text(const Difference& difference);
+
 // Compares what was found with what was expected: tensors, numbers, texts, lists, and tuples, dtypes and
 // shapes included. O(elements).
 Difference compareValues(const c10::IValue& found, const c10::IValue& expected,
@@ -74,7 +77,8 @@ VerifyReport verifyLowering(const ExportedProgram& before, const ExportedProgram
 // User inputs that the program takes, from the descriptions of its placeholders and its range constraints:
 // floats between -1 and 1, whole numbers 0 or 1, since many are indices. Symbols have the sizes of the export
 // with seed 0, others in range with other seeds where the shapes allow it. The same on every machine. Throws
-// UnsupportedError for inputs without a description, or that are no tensors, numbers or constants.
+// UnsupportedError for inputs without a description, or that are no tensors, numbers or constants, and
+// VerificationError if specs and placeholders differ in number.
 std::vector<c10::IValue> generateInputs(const ExportedProgram& program, uint64_t seed = 0);
 
 }  // namespace edgefx
