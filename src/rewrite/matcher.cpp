@@ -29,7 +29,7 @@ bool refuse(std::string* why, std::string text) {
 
 }  // namespace
 
-Matcher::Matcher(const ExportedProgram& program) : top_(&program.graph()) {
+Matcher::Matcher(const ExportedProgram& program) {
   std::set<std::string_view> written;
   for (const OutputSpec& output : program.signature.outputs) {
     if (output.target && output.kind != OutputKind::UserInputMutation) written.insert(*output.target);

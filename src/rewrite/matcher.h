@@ -52,7 +52,6 @@ class Matcher {
                     std::string* why) const;
   bool bindNames(const PatternNode& pattern, Node& node, Match& match, std::string* why) const;
 
-  const Graph* top_;
   std::unordered_set<const Node*> constants_;
 };
 

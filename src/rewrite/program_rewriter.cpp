@@ -3,6 +3,8 @@
 #include <edgefx/program/tensor_table.h>
 #include <edgefx/rewrite/program_rewriter.h>
 
+#include "rewrite/calls_of_graphs.h"
+#include "rewrite/owned_copy.h"
 #include "support/fail.h"
 
 #include <ATen/core/Tensor.h>
@@ -16,6 +18,7 @@
 namespace edgefx {
 namespace {
 
+using detail::CallsOfGraph;
 using detail::fail;
 
 ValueRef describeStored(const StoredTensor& tensor) {
@@ -39,151 +42,12 @@ std::string withLeaf(const std::string& spec) {
   return tuple + root + ", " + leaf + end;
 }
 
-// A copy that does not refer to the node's storage, which a new argument overwrites.
-Arg ownedCopy(const Argument& argument) {
-  const auto copies = [&] {
-    Arg::List items;
-    for (const Argument& item : argument.items()) items.push_back(ownedCopy(item));
-    return items;
-  };
-  switch (argument.kind()) {
-    case ArgumentKind::None:
-      return {};
-    case ArgumentKind::Bool:
-      return argument.asBool();
-    case ArgumentKind::Int:
-      return argument.asInt();
-    case ArgumentKind::Float:
-      return argument.asFloat();
-    case ArgumentKind::Complex: {
-      const auto [real, imaginary] = argument.asComplex();
-      return Arg::complex(real, imaginary);
-    }
-    case ArgumentKind::String:
-      return std::string(argument.asString());
-    case ArgumentKind::Node:
-      return argument.asNode();
-    case ArgumentKind::List:
-      return Arg::list(copies());
-    case ArgumentKind::Tuple:
-      return Arg::tuple(copies());
-    case ArgumentKind::Dict: {
-      Arg::Items items;
-      for (auto [key, value] : argument.asDict()) items.emplace_back(std::string(key), ownedCopy(value));
-      return Arg::dict(std::move(items));
-    }
-    case ArgumentKind::Slice: {
-      Arg::List items = copies();
-      return Arg::slice(items[0], items[1], items[2]);
-    }
-    case ArgumentKind::Range: {
-      Arg::List items = copies();
-      return Arg::range(items[0], items[1], items[2]);
-    }
-    case ArgumentKind::Ellipsis:
-      return Arg::ellipsis();
-    case ArgumentKind::Symbolic:
-      return argument.asSymbolic();
-    case ArgumentKind::Dtype:
-      return argument.asDtype();
-    case ArgumentKind::Layout:
-      return argument.asLayout();
-    case ArgumentKind::MemoryFormat:
-      return argument.asMemoryFormat();
-    case ArgumentKind::Device:
-      return Arg::device(std::string(argument.asDevice()));
-    case ArgumentKind::Operator:
-      return argument.asOperator();
-  }
-  return {};
-}
-
-// Where an operator that calls graphs takes its further operands: a position of its arguments that holds a
-// list, or none if the arguments themselves are the operands.
-struct OperandPlace {
-  bool isKnown = false;
-  bool isList = false;
-  size_t position = 0;
-};
-
-OperandPlace operandPlace(const Node& call) {
-  if (!call.isCall() || call.target().kind() != TargetKind::HigherOrder) return {};
-  const std::string_view name = call.target().name();
-  if (name == "cond") return {true, true, 3};
-  if (name == "while_loop") return {true, true, 3};
-  if (name == "map_impl") return {true, true, 2};
-  if (name == "scan") return {true, true, 3};
-  if (name == "invoke_subgraph" || name == "wrap_with_set_grad_enabled" || name == "wrap_with_autocast") {
-    return {true, false, 0};
-  }
-  return {};
-}
-
-void appendOperand(Node& call, Node& operand) {
-  const OperandPlace place = operandPlace(call);
-  if (!place.isList) {
-    Args args(call.args().begin(), call.args().end());
-    args.emplace_back(operand);
-    call.setArgs(args);
-    return;
-  }
-  const Argument* operands = call.findArg(place.position);
-  Arg::List items;
-  if (operands != nullptr) items.assign(operands->items().begin(), operands->items().end());
-  items.emplace_back(operand);
-  const bool isTuple = operands == nullptr || operands->kind() == ArgumentKind::Tuple;
-  Arg list = isTuple ? Arg::tuple(std::move(items)) : Arg::list(std::move(items));
-  if (operands != nullptr) {
-    call.setArg(place.position, list);
-    return;
-  }
-  Args args(call.args().begin(), call.args().end());
-  args.push_back(std::move(list));
-  call.setArgs(args);
-}
-
-// Calls in one graph that must take a further operand together with the graphs that they run.
-struct CallsOnTheWay {
-  std::vector<Node*> calls;
-  std::vector<GraphModule*> graphs;
-};
-
-// Those of `module` in `owner`: a graph that takes an operand takes it from all its callers, and a caller
-// gives it to all its graphs.
-CallsOnTheWay findCalls(GraphModule& owner, GraphModule& module) {
-  std::unordered_map<GraphModule*, std::vector<Node*>> callers;
-  for (Node& node : owner.graph().nodes()) {
-    if (!node.isCall()) continue;
-    for (GraphModule* branch : branchesOf(node, owner)) callers[branch].push_back(&node);
-  }
-  CallsOnTheWay found;
-  found.graphs.push_back(&module);
-  std::unordered_set<GraphModule*> seenGraphs{&module};
-  std::unordered_set<Node*> seenCalls;
-  for (size_t i = 0; i < found.graphs.size(); ++i) {
-    for (Node* call : callers[found.graphs[i]]) {
-      if (!seenCalls.insert(call).second) continue;
-      found.calls.push_back(call);
-      for (GraphModule* branch : branchesOf(*call, owner)) {
-        if (seenGraphs.insert(branch).second) found.graphs.push_back(branch);
-      }
-    }
-  }
-  return found;
-}
-
-Node& appendPlaceholder(Graph& graph, const Node& like) {
-  const std::vector<Node*> placeholders = graph.placeholders();
-  InsertionPoint place;
-  if (!placeholders.empty()) {
-    place = after(*placeholders.back());
-  } else if (Node* first = graph.front()) {
-    place = before(*first);
-  }
-  const InsertionGuard guard(graph, place);
-  Node& placeholder = graph.placeholder(like.name(), like.name());
-  placeholder.setValue(like.valueRef());
-  return placeholder;
+void insertResult(Node& output, size_t position, Node& value) {
+  const Argument& old = output.arg(0);
+  Arg::List results(old.items().begin(), old.items().end());
+  results.insert(results.begin() + static_cast<std::ptrdiff_t>(position), Arg(value));
+  const bool isList = old.kind() == ArgumentKind::List;
+  output.setArg(0, isList ? Arg::list(std::move(results)) : Arg::tuple(std::move(results)));
 }
 
 }  // namespace
@@ -338,14 +202,10 @@ void ProgramRewriter::eraseInput(Node& placeholder) {
 }
 
 void ProgramRewriter::addOutput(Node& value) {
-  Node& output = program_.graph().outputNode();
   if (&value.graph() != &program_.graph()) {
     fail<UsageError>("'%{}' is of another graph than the program's results", value.name());
   }
-  Arg::List results(output.arg(0).items().begin(), output.arg(0).items().end());
-  results.emplace_back(value);
-  output.setArg(0, output.arg(0).kind() == ArgumentKind::List ? Arg::list(std::move(results))
-                                                              : Arg::tuple(std::move(results)));
+  insertResult(program_.graph().outputNode(), program_.signature.outputs.size(), value);
   OutputSpec spec;
   spec.arg = specArgOf(value);
   program_.signature.outputs.push_back(std::move(spec));
@@ -368,12 +228,7 @@ void ProgramRewriter::addMutation(Node& placeholder, Node& value) {
   const auto first = std::ranges::find_if(outputs, [](const OutputSpec& output) {
     return !isMutation(output.kind) && output.kind != OutputKind::Token;
   });
-  const auto position = first - outputs.begin();
-  Node& output = program_.graph().outputNode();
-  Arg::List results(output.arg(0).items().begin(), output.arg(0).items().end());
-  results.insert(results.begin() + position, Arg(value));
-  output.setArg(0, output.arg(0).kind() == ArgumentKind::List ? Arg::list(std::move(results))
-                                                              : Arg::tuple(std::move(results)));
+  insertResult(program_.graph().outputNode(), static_cast<size_t>(first - outputs.begin()), value);
   OutputSpec made;
   made.kind = spec.kind == InputKind::Parameter ? OutputKind::ParameterMutation : OutputKind::BufferMutation;
   made.arg = specArgOf(value);
@@ -405,7 +260,7 @@ Node& ProgramRewriter::call(Target target, const Args& args, const Kwargs& kwarg
 }
 
 void ProgramRewriter::setArg(Node& call, size_t i, const Arg& value) {
-  const Arg before = ownedCopy(call.arg(i));
+  const Arg before = detail::ownedCopy(call.arg(i));
   call.setArg(i, value);
   if (!call.isCall()) return;
   try {
@@ -447,9 +302,13 @@ RuleResult ProgramRewriter::replace(Node& old, Node& replacement, std::initializ
   }
   if (replacement.meta().empty()) replacement.setMeta(meta);
   if (replacement.value() == nullptr) replacement.setValue(old.valueRef());
-  const std::string before(old.name());
-  old.replaceAllUsesWith(replacement, [&](const Node& user) { return !fresh.contains(&user); });
-  if (&old.graph() == &program_.graph()) program_.signature.renameOutput(before, replacement.name());
+  bool isResult = false;
+  old.replaceAllUsesWith(replacement, [&](const Node& user) {
+    isResult = isResult || user.isOutput();
+    return !fresh.contains(&user);
+  });
+  const bool isOfProgram = &old.graph() == &program_.graph();
+  if (isResult && isOfProgram) program_.signature.renameOutput(old.name(), replacement.name());
   fresh_.clear();
   return RuleResult::changed();
 }
@@ -510,21 +369,21 @@ Node& ProgramRewriter::addConstantFor(GraphModule& module, std::string_view name
   std::ranges::reverse(way);
 
   // Every call is looked at before anything changes.
-  std::vector<CallsOnTheWay> levels;
-  for (size_t i = 0; i + 1 < way.size(); ++i) levels.push_back(findCalls(*way[i], *way[i + 1]));
-  for (const CallsOnTheWay& level : levels) {
+  std::vector<CallsOfGraph> levels;
+  for (size_t i = 0; i + 1 < way.size(); ++i) levels.push_back(detail::findCallsOf(*way[i + 1], *way[i]));
+  for (const CallsOfGraph& level : levels) {
     for (const Node* call : level.calls) {
-      if (operandPlace(*call).isKnown) continue;
+      if (detail::takesMoreOperands(*call)) continue;
       fail<UsageError>("constant '{}' cannot be passed to a graph by '%{}', a call of {}", name, call->name(),
                        call->target().name());
     }
   }
   Node* value = &addInput(InputKind::ConstantTensor, false, name, std::move(tensor), false);
   for (size_t i = 0; i < levels.size(); ++i) {
-    for (Node* call : levels[i].calls) appendOperand(*call, *value);
+    for (Node* call : levels[i].calls) detail::appendOperand(*call, *value);
     Node* inner = nullptr;
     for (GraphModule* graph : levels[i].graphs) {
-      Node& placeholder = appendPlaceholder(graph->graph(), *value);
+      Node& placeholder = detail::appendPlaceholder(graph->graph(), *value);
       if (graph == way[i + 1]) inner = &placeholder;
     }
     value = inner;

@@ -67,12 +67,15 @@ class detail::RuleDriver {
   }
 
   size_t run() {
+    struct Leave {
+      ProgramRewriter& rewriter;
+      ~Leave() { rewriter.module_ = &rewriter.program_.graphModule(); }
+    } leave{rewriter_};
     for (const NestedModule& nested : namedModules(rewriter_.program().graphModule())) {
       rewriter_.module_ = nested.module;
       path_ = nested.path;
       visit(*nested.module);
     }
-    rewriter_.module_ = &rewriter_.program().graphModule();
     return changes_;
   }
 

@@ -20,7 +20,7 @@ struct Options {
   std::vector<std::string> rows;  // empty for all
 
   bool wants(std::string_view row) const;
-  // // 1k, 10k, 100k, ... nodes, up to maxNodes.
+  // 1k, 10k, 100k, ... nodes, up to maxNodes.
   std::vector<size_t> sizes() const;
   int repetitionsAt(size_t nodes) const;
 };

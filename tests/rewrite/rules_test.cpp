@@ -290,5 +290,24 @@ TEST(Rules, WorkInsideBranchesWithConstantsPassedIn) {
   EXPECT_TRUE(verifyLowering(before, program).agrees());
 }
 
+TEST(Rules, ARewriterIsBackAtTheTopAfterAFault) {
+  auto body = std::make_unique<Graph>();
+  Node& in = body->placeholder("x");
+  body->output(Arg::tuple({body->call("aten.neg.default", {in})}));
+  ProgramBuilder builder;
+  Node& x = builder.userInput("x", tensorValue({2}));
+  Node& graph = builder.branch("body", std::move(body));
+  builder.userOutput(builder.call("higher_order.invoke_subgraph", {graph, "id", x}, nullptr, "call"));
+  ExportedProgram program = builder.finish();
+  RuleSet rules;
+  rules.add("bad", op("aten.neg.default", any("x")), [](const Match& m, ProgramRewriter&) {
+    static_cast<void>(m["absent"]);
+    return RuleResult::changed();
+  });
+  ProgramRewriter rewriter(program);
+  EXPECT_THROW(rules.run(rewriter), UsageError);
+  EXPECT_EQ(&rewriter.graph(), &program.graph());
+}
+
 }  // namespace
 }  // namespace edgefx

@@ -8,7 +8,8 @@
 
 namespace edgefx {
 
-std::optional<at::ScalarType> toScalarType(Dtype dtype);  // none if this LibTorch lacks it
+// LibTorch's element type, none if this LibTorch lacks it; and back, none if no .pt2 file has it.
+std::optional<at::ScalarType> toScalarType(Dtype dtype);
 std::optional<Dtype> fromScalarType(at::ScalarType type);
 
 }  // namespace edgefx

@@ -29,17 +29,17 @@ class Pattern {
   Pattern as(std::string_view name) const;
   // Only if nobody else uses the node.
   Pattern singleUse() const;
-  // Only where the predicate holds; `reason` says what it asks for, after "because".
+  // Only where the predicate holds; `reason` says why a node is refused, after "because". Throws UsageError
+  // for an empty predicate.
   Pattern where(std::function<bool(const Node& node)> predicate, std::string_view reason) const;
   // Only if the value is a tensor of that dtype, or of that rank.
   Pattern dtype(Dtype dtype) const;
   Pattern rank(size_t rank) const;
-  // The first two operands match in either order.
+  // The first two operands match in either order. Throws UsageError if there are fewer.
   Pattern commutative() const;
 
  private:
   friend class detail::Matcher;
-  friend class RuleSet;
   friend struct detail::PatternMaker;
 
   explicit Pattern(std::shared_ptr<const detail::PatternNode> node) : node_(std::move(node)) {}
@@ -63,7 +63,8 @@ Pattern op(std::string_view name, const Operands&... operands) {
 }
 // Any node.
 Pattern any(std::string_view name);
-// The placeholder of a parameter, buffer or constant that the program does not write.
+// The placeholder of a parameter, buffer or constant that the program's signature does not write, and that
+// was there when the rules began to run.
 Pattern constant(std::string_view name);
 // An operand that may be absent or None.
 Pattern optional(std::string_view name);

@@ -54,9 +54,11 @@ class ProgramRewriter {
   Node& addConstantFor(GraphModule& module, std::string_view name, at::Tensor tensor);
 
   // The tensor behind the placeholder of a parameter, buffer or constant. Throws UsageError for other nodes.
+  // O(inputs).
   const at::Tensor& tensor(const Node& placeholder) const;
   // Another tensor behind it; the node's value follows. Specs that share the name see it too. Throws
   // UsageError for other nodes, and if it changes the shape or dtype of a buffer that the program writes.
+  // O(inputs).
   void setTensor(Node& placeholder, at::Tensor tensor);
   // Removes an input with its spec, and its tensor unless another input holds it. Throws UsageError, naming
   // the users, if the node has any, if it is a user input, or if the program writes what it holds. O(inputs).
@@ -76,7 +78,8 @@ class ProgramRewriter {
   Node& call(Target target, const Args& args, const Kwargs& kwargs = {}, std::string_view name = {});
   // Sets an argument of a call; its value is described anew where there is a rule.
   void setArg(Node& call, size_t i, const Arg& value);
-  // Calls another operator with the same arguments; name and value stay.
+  // Calls another operator with the same arguments; name and value stay. Throws UsageError for nodes that
+  // call none.
   void retarget(Node& call, Target target) { call.setTarget(target); }
   // The same for every call of `from`, in nested graphs too; each dialect keeps to itself. Returns the number
   // of calls. O(nodes).
