@@ -205,9 +205,10 @@ std::vector<ProposedPartition> proposePartitions(const Graph& graph, const Opera
   return propose(graph, support, options, MemoryOrder(graph));
 }
 
-std::vector<ProposedPartition> proposePartitions(const GraphModule& owner, const OperatorSupport& support,
+std::vector<ProposedPartition> proposePartitions(const ExportedProgram& program, const GraphModule& owner,
+                                                 const OperatorSupport& support,
                                                  const CapabilityOptions& options) {
-  return propose(owner.graph(), support, options, MemoryOrder(owner));
+  return propose(owner.graph(), support, options, MemoryOrder(program, owner));
 }
 
 void removeBookendNonComputeOps(std::vector<ProposedPartition>& partitions,

@@ -230,7 +230,7 @@ std::vector<FusedPartition> fusePartitions(GraphModule& owner, const std::string
                                            const ExportedProgram& program, const PartitionResult& result,
                                            const FusingOrder& order) {
   TaggedGraph tagged = readTags(owner, path, program, result, order);
-  if (!tagged.members.empty()) tagged.order = MemoryOrder(owner);
+  if (!tagged.members.empty()) tagged.order = MemoryOrder(program, owner);
   checkConvex(tagged, result);
   return Fuser(tagged, program, result).run();
 }

@@ -51,13 +51,15 @@ void giveReasons(const Graph& graph, const OperatorSupport& support, Tags& tags)
 
 class SupportPartitioning {
  public:
-  SupportPartitioning(const OperatorSupport& support, const PartitionOptions& options)
-      : support_(support && support::notDelegated()), options_(options) {}
+  SupportPartitioning(const ExportedProgram& program, const OperatorSupport& support,
+                      const PartitionOptions& options)
+      : program_(program), support_(support && support::notDelegated()), options_(options) {}
 
   void tagModule(const GraphModule& module) {
     const OperatorSupport support(std::make_shared<ScopedSupport>(module, support_, options_.controlFlow));
     uint32_t next = firstNumber_;
-    for (const ProposedPartition& partition : proposePartitions(module, support, options_.capability)) {
+    for (const ProposedPartition& partition :
+         proposePartitions(program_, module, support, options_.capability)) {
       if (partition.nodes.empty()) continue;
       const uint32_t number = firstNumber_ + partition.id;
       const std::string tag = options_.tagPrefix + std::to_string(number);
@@ -69,17 +71,18 @@ class SupportPartitioning {
     giveReasons(module.graph(), support, result_.tags);
   }
 
-  PartitionResult finish(const ExportedProgram& program) {
-    tagBranches(program, result_.tags);
-    tagConstantData(program, result_.tags);
-    tagMutatedBuffers(program, result_.tags);
+  PartitionResult finish() {
+    tagBranches(program_, result_.tags);
+    tagConstantData(program_, result_.tags);
+    tagMutatedBuffers(program_, result_.tags);
     if (options_.takesUnusedConstants && !result_.specs().empty()) {
-      tagUnusedConstants(program, result_.tags, result_.specs().front().first);
+      tagUnusedConstants(program_, result_.tags, result_.specs().front().first);
     }
     return std::move(result_);
   }
 
  private:
+  const ExportedProgram& program_;
   OperatorSupport support_;
   const PartitionOptions& options_;
   PartitionResult result_;
@@ -90,12 +93,12 @@ class SupportPartitioning {
 
 PartitionResult partitionBySupport(const ExportedProgram& program, const OperatorSupport& support,
                                    const PartitionOptions& options) {
-  SupportPartitioning partitioning(support, options);
+  SupportPartitioning partitioning(program, support, options);
   const bool entersBranches = options.controlFlow == ControlFlow::Branches;
   visitBranches(
       program.graphModule(), [&](const ConstNestedModule& at) { partitioning.tagModule(*at.module); },
       [&](const Node&) { return entersBranches; });
-  return partitioning.finish(program);
+  return partitioning.finish();
 }
 
 }  // namespace edgefx

@@ -1,6 +1,7 @@
 #include <edgefx/ir/node_queries.h>
 
 #include "partition/memory_use.h"
+#include "partition/mutations.h"
 #include "partition/tagged_graph.h"
 #include "support/text_hash.h"
 
@@ -46,6 +47,7 @@ class TagReader {
     if (!isTop_) return;
     checkMutations();
     checkWritesInPlace();
+    checkSharedMemory();
   }
 
  private:
@@ -226,6 +228,49 @@ class TagReader {
                  "memory, has {}",
                  tag(*node), user->name(), tagged(*user));
         }
+      }
+    }
+  }
+
+  // What is written shows in every tensor of the same memory, in the order in which it is written.
+  void checkSharedMemory() const {
+    struct Holder {
+      const Node* node;
+      const InputSpec* spec;
+    };
+    bool anyTagged = false;
+    for (const std::vector<Node*>& members : graph_.members) {
+      anyTagged = anyTagged || (!members.empty() && members.front()->isPlaceholder());
+    }
+    if (!anyTagged) return;
+    const Mutations mutations(program_);
+    std::map<Mutations::Memory, std::vector<Holder>> memories;
+    forEachStored(program_, [&](const Node& node, const InputSpec& spec) {
+      if (spec.target && mutations.writes(node, spec))
+        memories[mutations.memory(spec)].push_back({&node, &spec});
+    });
+    for (const auto& [memory, holders] : memories) {
+      const auto isTagged = [&](const Holder& holder) {
+        return graph_.partition(*holder.node) != TaggedGraph::kNone;
+      };
+      const auto owned = std::ranges::find_if(holders, isTagged);
+      if (owned == holders.end()) continue;
+      const InputSpec* written = nullptr;
+      for (const Holder& holder : holders) {
+        if (graph_.partition(*holder.node) != graph_.partition(*owned->node)) {
+          refuse(*owned->node,
+                 "'{}' is tagged '{}', but '{}', which shares its memory, has {}: memory that is written "
+                 "cannot be in two places",
+                 *owned->spec->target, tag(*owned->node), *holder.spec->target, tagged(*holder.node));
+        }
+        if (mutations.newValues(*holder.spec).empty()) continue;
+        if (written != nullptr && *written->target != *holder.spec->target) {
+          refuse(*holder.node,
+                 "'{}' and '{}' share their memory, and both get new values: a delegate gives them in an "
+                 "order of its own, so that they cannot be tagged '{}'",
+                 *written->target, *holder.spec->target, tag(*holder.node));
+        }
+        written = holder.spec;
       }
     }
   }

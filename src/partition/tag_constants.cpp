@@ -1,89 +1,21 @@
 #include <edgefx/partition/tag_constants.h>
 #include <edgefx/program/signature.h>
-#include <edgefx/program/tensor_table.h>
 
-#include "partition/memory_use.h"
+#include "partition/mutations.h"
 
 #include <fmt/format.h>
 
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 namespace edgefx {
+
+using detail::forEachStored;
+using detail::Mutations;
+
 namespace {
-
-// The placeholders of stored tensors with their specs, in order.
-template <typename Visit>
-void forEachStored(const ExportedProgram& program, Visit&& visit) {
-  const SignatureIndex index(program.signature);
-  for (const Node* node : program.graph().placeholders()) {
-    const InputSpec* spec = index.findInput(node->name());
-    if (spec != nullptr && isStoredTensor(spec->kind)) visit(*node, *spec);
-  }
-}
-
-// What the program writes, in place or as the signature says, by the stored tensor's name: one name may be
-// that of a buffer or of a parameter. What shares memory with a tensor that is written, is written too.
-class Mutations {
- public:
-  explicit Mutations(const ExportedProgram& program) : program_(program), uses_(program.graphModule()) {
-    for (const OutputSpec& spec : program.signature.outputs) {
-      if (!spec.target) continue;
-      if (spec.kind == OutputKind::BufferMutation) buffers_[*spec.target].push_back(&spec);
-      // Who gets the gradient of a parameter is going to write it.
-      const bool isGradient = spec.kind == OutputKind::GradientToParameter;
-      if (isGradient || spec.kind == OutputKind::ParameterMutation) parameters_.insert(*spec.target);
-    }
-    forEachStored(program, [&](const Node& node, const InputSpec& input) {
-      if (!isWritten(node, input)) return;
-      writtenNodes_.insert(&node);
-      if (const void* memory = memoryOf(input)) written_.insert(memory);
-    });
-  }
-
-  bool writes(const Node& node, const InputSpec& input) const {
-    return writtenNodes_.contains(&node) || (!written_.empty() && written_.contains(memoryOf(input)));
-  }
-  // The results that are new values of the buffer.
-  const std::vector<const OutputSpec*>& newValues(const InputSpec& buffer) const {
-    static const std::vector<const OutputSpec*> kNone;
-    auto found = buffer.target ? buffers_.find(*buffer.target) : buffers_.end();
-    return found == buffers_.end() ? kNone : found->second;
-  }
-  std::vector<const Node*> usersOf(const Node& placeholder) const { return uses_.of(placeholder).users; }
-
-  // The same for stored tensors that share memory, and for those of one name.
-  using Memory = std::pair<const void*, std::string_view>;
-  Memory memory(const InputSpec& input) const {
-    const void* at = memoryOf(input);
-    return {at, at == nullptr ? std::string_view(*input.target) : std::string_view()};
-  }
-
- private:
-  bool isWritten(const Node& node, const InputSpec& input) const {
-    if (!input.target) return false;
-    const bool isResult = input.kind == InputKind::Parameter ? parameters_.contains(*input.target)
-                                                             : buffers_.contains(*input.target);
-    return isResult || uses_.of(node).isWritten;
-  }
-
-  // Null for what has no memory.
-  const void* memoryOf(const InputSpec& input) const {
-    const StoredTensor* found = program_.findStored(input);
-    return found == nullptr || found->isOpaque() ? nullptr : found->storage().data();
-  }
-
-  const ExportedProgram& program_;
-  const detail::MemoryUses uses_;
-  std::map<std::string_view, std::vector<const OutputSpec*>> buffers_;
-  std::set<std::string_view> parameters_;
-  std::unordered_set<const Node*> writtenNodes_;  // placeholders that are written themselves
-  std::unordered_set<const void*> written_;       // memory of tensors that are written; null never
-};
 
 template <typename Visit>
 void forEachWritten(const ExportedProgram& program, const Mutations& mutations, Visit&& visit) {

@@ -3,6 +3,7 @@
 #include <edgefx/ir/node_queries.h>
 #include <edgefx/ir/operators.h>
 #include <edgefx/program/lowered_module.h>
+#include <edgefx/program/tensor_table.h>
 
 #include <string_view>
 #include <unordered_map>
@@ -128,6 +129,19 @@ void joinViews(const Node& node, MemoryGroups& groups) {
   }
 }
 
+void joinSharedInputs(const ExportedProgram& program, MemoryGroups& groups) {
+  const SignatureIndex index(program.signature);
+  std::unordered_map<const void*, const Node*> first;
+  for (const Node& node : program.graph().nodes()) {
+    const InputSpec* const spec = node.isPlaceholder() ? index.findInput(node.name()) : nullptr;
+    const void* const memory =
+        spec != nullptr && isStoredTensor(spec->kind) ? memoryOf(program, *spec) : nullptr;
+    if (memory == nullptr) continue;
+    const auto [found, isNew] = first.emplace(memory, &node);
+    if (!isNew) groups.join(node, *found->second);
+  }
+}
+
 // The groups that a call writes.
 std::vector<uint32_t> writtenGroups(const Node& node, MemoryGroups& groups) {
   std::vector<uint32_t> written;
@@ -166,12 +180,18 @@ std::vector<bool> inPlaceWriters(const GraphModule& owner) {
   return findWriters(owner.graph(), &owner);
 }
 
-MemoryOrder::MemoryOrder(const Graph& graph, const GraphModule* owner) {
+const void* memoryOf(const ExportedProgram& program, const InputSpec& spec) {
+  const StoredTensor* const found = program.findStored(spec);
+  return found == nullptr || found->isOpaque() ? nullptr : found->storage().data();
+}
+
+MemoryOrder::MemoryOrder(const Graph& graph, const GraphModule* owner, const ExportedProgram* program) {
   const std::vector<bool> isWriter = findWriters(graph, owner);
   if (isWriter.empty()) return;
 
   MemoryGroups groups(graph);
   for (const Node& node : graph.nodes()) joinViews(node, groups);
+  if (program != nullptr && owner == &program->graphModule()) joinSharedInputs(*program, groups);
   struct Accesses {
     bool isWritten = false;
     const Node* lastWriter = nullptr;

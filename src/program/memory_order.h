@@ -1,6 +1,6 @@
 #pragma once
 
-#include <edgefx/ir/graph_module.h>
+#include <edgefx/program/exported_program.h>
 
 #include <cstdint>
 #include <span>
@@ -13,6 +13,9 @@ namespace edgefx::detail {
 // true at their node id, empty if none does. O(nodes), those of the called graphs included.
 std::vector<bool> inPlaceWriters(const GraphModule& owner);
 
+// Where the memory of a stored tensor begins; null for what has none. Two that begin at one address share it.
+const void* memoryOf(const ExportedProgram& program, const InputSpec& spec);
+
 // Which nodes of a graph must keep their order though no value passes between them: one writes memory in
 // place that the other reads or writes too, directly or through views. As schemas tell it; operators without
 // a schema are taken to write nothing. Calls of graphs and delegates in which anything is written count as
@@ -22,10 +25,12 @@ class MemoryOrder {
   using Pair = std::pair<const Node*, const Node*>;
 
   MemoryOrder() = default;
-  // O(nodes + uses), branches and delegates included.
-  explicit MemoryOrder(const GraphModule& owner) : MemoryOrder(owner.graph(), &owner) {}
-  // Without what calls of graphs and delegates write. O(nodes + uses).
-  explicit MemoryOrder(const Graph& graph) : MemoryOrder(graph, nullptr) {}
+  // `owner` is a module of the program; at the top level, inputs that hold tensors of one memory are the same
+  // memory. O(nodes + uses + specs), branches and delegates included.
+  MemoryOrder(const ExportedProgram& program, const GraphModule& owner)
+      : MemoryOrder(owner.graph(), &owner, &program) {}
+  // Without what calls of graphs and delegates write, and what inputs share. O(nodes + uses).
+  explicit MemoryOrder(const Graph& graph) : MemoryOrder(graph, nullptr, nullptr) {}
 
   bool empty() const { return pairs_.empty(); }
   // First and second node, sorted by the second in the order of the graph.
@@ -35,7 +40,7 @@ class MemoryOrder {
   std::span<const Node* const> after(const Node& node) const { return after_.of(node); }
 
  private:
-  MemoryOrder(const Graph& graph, const GraphModule* owner);
+  MemoryOrder(const Graph& graph, const GraphModule* owner, const ExportedProgram* program);
 
   struct Lists {
     std::vector<uint32_t> first;  // by node id, one more at the end; empty if there is nothing

@@ -147,6 +147,54 @@ TEST(ToBackendInPlace, BuffersOfOneMemoryStayTogether) {
   }
 }
 
+// %b_row is written through its name, %b_whole holds the same memory.
+ExportedProgram rowOfWhole(bool writesBoth) {
+  const at::Tensor memory = sampleTensor({2, 2});
+  ProgramBuilder builder;
+  Node& whole = builder.buffer("whole", memory);
+  Node& row = builder.buffer("row", memory.select(0, 1));
+  Node& x = builder.userInput("x", tensorValue({2}));
+  Node& next = builder.call("aten.add.Tensor", {row, x}, tensorValue({2}), "next");
+  Node& sigmoid = builder.call("aten.sigmoid.default", {whole}, tensorValue({2, 2}), "sigmoid");
+  if (writesBoth) builder.result(OutputKind::BufferMutation, sigmoid, "whole");
+  builder.result(OutputKind::BufferMutation, next, "row");
+  builder.userOutput(builder.call("aten.neg.default", {sigmoid}, tensorValue({2, 2}), "neg"));
+  return builder.finish();
+}
+
+TEST(ToBackendInPlace, ATaggedBufferOfAMemoryThatStaysOutsideIsRefused) {
+  expectMentions(refusal(rowOfWhole(false), {{"t0", {"b_row", "next"}}}), {"'row'", "'t0'", "'whole'"});
+  expectMentions(refusal(rowOfWhole(false), {{"t0", {"b_row", "next"}}, {"t1", {"b_whole", "sigmoid"}}}),
+                 {"'row'", "'whole'", "'t1'"});
+  const ExportedProgram program = rowOfWhole(false);
+  expectSame(program, lower(program, {{"t0", {"b_row", "next", "b_whole", "sigmoid"}}}));
+}
+
+TEST(ToBackendInPlace, TwoTaggedBuffersOfOneMemoryThatAreBothWrittenAreRefused) {
+  expectMentions(refusal(rowOfWhole(true), {{"t0", {"b_row", "next", "b_whole", "sigmoid"}}}),
+                 {"'whole' and 'row'", "'t0'"});
+}
+
+// No value passes from the write to the read, only memory under another name.
+TEST(ToBackendInPlace, ReadsOfSharedMemoryKeepTheirPlace) {
+  const at::Tensor memory = sampleTensor({2, 2});
+  ProgramBuilder builder;
+  Node& whole = builder.buffer("whole", memory);
+  Node& row = builder.buffer("row", memory.select(0, 1));
+  Node& early = builder.call("aten.neg.default", {whole}, tensorValue({2, 2}), "early");
+  builder.call("aten.add_.Tensor", {row, 1}, tensorValue({2}), "write");
+  Node& late = builder.call("aten.neg.default", {whole}, tensorValue({2, 2}), "late");
+  builder.userOutput(builder.call("aten.sub.Tensor", {late, early}, tensorValue({2, 2}), "sub"));
+  const ExportedProgram program = builder.finish();
+  expectMentions(refusal(program, {{"t0", {"early", "late"}}}), {"early -> write -> late"});
+  expectSame(program, lower(program, {{"t0", {"early"}}, {"t1", {"late"}}}));
+  const FunctionPartitioner some([&](const ExportedProgram& shown) {
+    return partitionBySupport(shown, support::operators({"aten.neg.default", "aten.sub.Tensor"}),
+                              {.spec = {"BackendA"}});
+  });
+  expectSame(program, toBackend(program, some, textBackends({"BackendA"})));
+}
+
 // The branch writes the buffer that the tagged node reads: cut apart, the delegate would keep the old value.
 TEST(ToBackendInPlace, ATaggedBufferThatABranchWritesIsRefused) {
   auto branch = std::make_unique<Graph>();

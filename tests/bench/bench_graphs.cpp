@@ -262,6 +262,15 @@ std::vector<fs::path> largestFixtures(size_t count) {
   return files;
 }
 
+ExportedProgram RetargetBackend::lower(ExportedProgram program, std::string_view) const {
+  static const Target replacement("mylib.any.default");
+  size_t position = 0;
+  for (Node& node : program.graph().nodes()) {
+    if (node.isCall() && position++ % 4 == 0) node.setTarget(replacement);
+  }
+  return program;
+}
+
 ExportedProgram RewriteBackend::lower(ExportedProgram program, std::string_view) const {
   static const Target replacement("aten.add.Tensor");
   Graph& graph = program.graph();

@@ -7,7 +7,7 @@
 set -eu
 program=$1
 nodes=${2:-10000}
-works=${3:-clone,lint,signature,check,print,save,load,dom,destroy,identity,rewrite,regions,chain,peercopy,peerlint,peerprint}
+works=${3:-clone,lint,signature,check,print,save,load,dom,destroy,identity,retarget,rewrite,regions,chain,peercopy,peerlint,peerprint}
 kept=${4:-}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -99,6 +99,7 @@ class Bench {
     }
     manager_.emplace(program_.clone());
     if (work == "identity") return [this] { managers_.push_back(manager_->toOpBackend(IdentityBackend())); };
+    if (work == "retarget") return [this] { managers_.push_back(manager_->toOpBackend(RetargetBackend())); };
     if (work == "rewrite") return [this] { managers_.push_back(manager_->toOpBackend(RewriteBackend())); };
     if (work == "manydelegates" || work == "onedelegate") {
       registry_.emplace().add(std::make_unique<TrivialBackend>());

@@ -22,7 +22,7 @@ using test::tensorValue;
 
 std::vector<std::string> pairsOf(const ExportedProgram& program) {
   std::vector<std::string> pairs;
-  const MemoryOrder order(program.graphModule());
+  const MemoryOrder order(program, program.graphModule());
   for (const auto& [first, second] : order.pairs()) {
     pairs.push_back(std::string(first->name()) + " " + std::string(second->name()));
   }
@@ -32,7 +32,8 @@ std::vector<std::string> pairsOf(const ExportedProgram& program) {
 using Pairs = std::vector<std::string>;
 
 TEST(MemoryOrder, FunctionalGraphsHaveNone) {
-  EXPECT_TRUE(MemoryOrder(test::countingProgram().graphModule()).empty());
+  const ExportedProgram program = test::countingProgram();
+  EXPECT_TRUE(MemoryOrder(program, program.graphModule()).empty());
 }
 
 TEST(MemoryOrder, ReadsAndWritesOfOneMemoryKeepTheirOrder) {
@@ -56,6 +57,18 @@ TEST(MemoryOrder, ViewsAreTheSameMemory) {
   builder.call("aten.add_.Tensor", {row, 1}, tensorValue({2}), "write");
   builder.userOutput(builder.call("aten.neg.default", {flat}, tensorValue({4}), "read"));
   EXPECT_EQ(pairsOf(builder.finish()), (Pairs{"row write", "flat write", "write read"}));
+}
+
+TEST(MemoryOrder, InputsOfOneMemoryAreTheSameMemory) {
+  const at::Tensor memory = sampleTensor({2, 2});
+  ProgramBuilder builder;
+  Node& whole = builder.buffer("whole", memory);
+  Node& row = builder.buffer("row", memory.select(0, 1));
+  Node& other = builder.buffer("other", sampleTensor({2}));
+  builder.call("aten.add_.Tensor", {row, 1}, tensorValue({2}), "write");
+  builder.call("aten.neg.default", {other}, tensorValue({2}), "apart");
+  builder.userOutput(builder.call("aten.neg.default", {whole}, tensorValue({2, 2}), "read"));
+  EXPECT_EQ(pairsOf(builder.finish()), (Pairs{"write read"}));
 }
 
 TEST(MemoryOrder, BranchesAndDelegatesWriteTheirOperands) {
@@ -102,7 +115,7 @@ TEST(MemoryOrder, ListsBothSidesOfANode) {
   Node& read = builder.call("aten.neg.default", {b}, tensorValue({2}), "read");
   builder.userOutput(read);
   const ExportedProgram program = builder.finish();
-  const MemoryOrder order(program.graphModule());
+  const MemoryOrder order(program, program.graphModule());
   ASSERT_EQ(order.before(read).size(), 1u);
   EXPECT_EQ(order.before(read)[0], &write);
   ASSERT_EQ(order.after(write).size(), 1u);

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <edgefx/ir/graph_module.h>
 #include <edgefx/partition/operator_support.h>
+#include <edgefx/program/exported_program.h>
 
 #include <cstdint>
 #include <span>
@@ -40,9 +40,10 @@ struct ProposedPartition {
 std::vector<ProposedPartition> proposePartitions(const Graph& graph, const OperatorSupport& support,
                                                  const CapabilityOptions& options = {});
 
-// The same for the graph of `owner`. What is written in place in the graphs that its nodes call keeps its
-// order, too.
-std::vector<ProposedPartition> proposePartitions(const GraphModule& owner, const OperatorSupport& support,
+// The same for the graph of `owner`, a module of the program. What is written in place in the graphs that its
+// nodes call, or in memory that inputs of the program share, keeps its order, too.
+std::vector<ProposedPartition> proposePartitions(const ExportedProgram& program, const GraphModule& owner,
+                                                 const OperatorSupport& support,
                                                  const CapabilityOptions& options = {});
 
 // Takes calls of `nonComputeOps` out of the partitions where only such calls stand between them and all
