@@ -1,3 +1,4 @@
+#include <edgefx/ir/fx_text.h>
 #include <edgefx/manager/recipe.h>
 #include <edgefx/manager/to_edge.h>
 #include <edgefx/partition/partition_by_support.h>
