@@ -20,7 +20,7 @@ Exit codes:
      than is expected
   2  wrong arguments, or no such model, method, partitioner or backend
   3  a file cannot be read, or a file or stdout cannot be written
-  4  a partitioner or backend failed, or returned what does not hold together
+  4  a partitioner, backend or pass failed, or returned what does not hold together
   5  something unexpected, such as lack of memory
   6  a model cannot run here, or failed while it ran
 
@@ -69,6 +69,7 @@ ToolResult runTool(const std::vector<std::string>& arguments) {
   addVerifyCommand(app, chosen);
   addConvertCommand(app, chosen);
   addLowerCommand(app, chosen);
+  addOptCommand(app, chosen);
   addReportCommand(app, chosen);
   addRunCommand(app, chosen);
   addCompareCommand(app, chosen);
