@@ -27,6 +27,54 @@ bool refuse(std::string* why, std::string text) {
   return false;
 }
 
+// Where a pattern has a node that is known by now: one with a name that the match has, `depth` operands below
+// the root.
+struct KnownOperand {
+  Node* node = nullptr;
+  size_t depth = 0;
+};
+
+KnownOperand findKnown(const PatternNode& pattern, const Match& match) {
+  std::vector<std::pair<const PatternNode*, size_t>> pending{{&pattern, 0}};
+  for (size_t i = 0; i < pending.size(); ++i) {
+    const auto [at, depth] = pending[i];
+    if (depth > 0 && at->kind != PatternNode::Kind::Rest) {
+      for (const std::string& name : at->names) {
+        if (Node* const node = match.find(name)) return {node, depth};
+      }
+    }
+    // The operand of an optional one stands in its place.
+    const size_t below = depth + (at->kind == PatternNode::Kind::Op ? 1 : 0);
+    for (const auto& operand : at->operands) pending.emplace_back(operand.get(), below);
+  }
+  return {};
+}
+
+// Calls visit(node) for nodes that use `known` through `depth` steps, until it says that it is done, or there
+// were too many. Returns whether it was done.
+template <typename Visit>
+bool visitUsers(Node& known, size_t depth, Visit&& visit) {
+  std::vector<Node*> level{&known};
+  size_t looked = 0;
+  for (size_t step = 1; step <= depth; ++step) {
+    std::vector<Node*> next;
+    std::set<const Node*> seen;
+    for (Node* node : level) {
+      for (Node& user : node->users()) {
+        if (++looked > Pattern::kMostBeside) break;
+        if (!user.isCall() || !seen.insert(&user).second) continue;
+        if (step < depth) {
+          next.push_back(&user);
+        } else if (visit(user)) {
+          return true;
+        }
+      }
+    }
+    level = std::move(next);
+  }
+  return false;
+}
+
 }  // namespace
 
 Matcher::Matcher(const ExportedProgram& program) {
@@ -43,8 +91,44 @@ Matcher::Matcher(const ExportedProgram& program) {
 }
 
 bool Matcher::matches(const Pattern& pattern, Node& root, Match& match, std::string* why) const {
-  match.root_ = &root;
-  return matchNode(*pattern.node_, root, match, why);
+  match.roots_ = {&root};
+  if (!matchNode(*pattern.node_, root, match, why)) return false;
+  for (const auto& beside : pattern.node_->besides) {
+    if (!matchBeside(*beside, match, why)) return false;
+  }
+  if (match.roots_.size() == 1) return true;
+  // Nodes that the roots take along are those that patterns say something of the operands of.
+  const std::set<const Node*> taken(match.taken_.begin(), match.taken_.end());
+  const Node& first = firstRoot(match);
+  for (const Node* node : match.taken_) {
+    for (const Node& input : node->inputs()) {
+      if (input.isBefore(first) || taken.contains(&input)) continue;
+      return why != nullptr && refuse(why, fmt::format("'%{}', which '%{}' reads, stands behind '%{}'",
+                                                       input.name(), node->name(), first.name()));
+    }
+  }
+  return true;
+}
+
+bool Matcher::matchBeside(const PatternNode& pattern, Match& match, std::string* why) const {
+  const KnownOperand known = findKnown(pattern, match);
+  const bool found = known.node != nullptr && visitUsers(*known.node, known.depth, [&](Node& candidate) {
+                       if (std::ranges::find(match.roots_, &candidate) != match.roots_.end()) return false;
+                       Match extended = match;
+                       extended.roots_.push_back(&candidate);
+                       if (!matchNode(pattern, candidate, extended, nullptr)) return false;
+                       match = std::move(extended);
+                       return true;
+                     });
+  if (found) return true;
+  return why != nullptr &&
+         refuse(why, fmt::format("no call of {} beside '%{}' matches", fmt::join(pattern.operators, " or "),
+                                 match.root().name()));
+}
+
+Node& Matcher::firstRoot(const Match& match) {
+  return **std::ranges::min_element(match.roots_,
+                                    [](const Node* a, const Node* b) { return a->isBefore(*b); });
 }
 
 bool Matcher::mayMatch(const PatternNode& pattern, const Node& root) {
@@ -92,6 +176,7 @@ bool Matcher::matchNode(const PatternNode& pattern, Node& node, Match& match, st
   if (!bindNames(pattern, node, match, why)) return false;
   match.nodes_.push_back(&node);
   if (pattern.kind != PatternNode::Kind::Op) return true;
+  match.taken_.push_back(&node);
 
   const Match before = pattern.isCommutative ? match : Match();
   if (matchOperands(pattern, node, false, match, why)) return true;

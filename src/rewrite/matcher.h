@@ -25,7 +25,8 @@ struct PatternNode {
   std::vector<std::shared_ptr<const PatternNode>> operands;  // of Op; the one of Optional, if it has one
   std::vector<std::string> names;
   std::vector<Predicate> predicates;
-  std::shared_ptr<const Graph> literal;  // of Literal: a graph that returns it
+  std::shared_ptr<const Graph> literal;                     // of Literal: a graph that returns it
+  std::vector<std::shared_ptr<const PatternNode>> besides;  // further roots
   bool isSingleUse = false;
   bool isCommutative = false;
 };
@@ -44,8 +45,12 @@ class Matcher {
 
   static const PatternNode& nodeOf(const Pattern& pattern) { return *pattern.node_; }
 
+  // The root that comes first in the graph.
+  static Node& firstRoot(const Match& match);
+
  private:
   bool matchNode(const PatternNode& pattern, Node& node, Match& match, std::string* why) const;
+  bool matchBeside(const PatternNode& pattern, Match& match, std::string* why) const;
   bool matchOperands(const PatternNode& pattern, Node& call, bool swapped, Match& match,
                      std::string* why) const;
   bool matchOperand(const PatternNode& pattern, const Argument* argument, Match& match,

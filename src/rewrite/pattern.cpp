@@ -4,6 +4,7 @@
 #include "support/fail.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 namespace edgefx {
@@ -23,6 +24,12 @@ std::shared_ptr<PatternNode> makePattern(PatternNode::Kind kind, std::string_vie
   node->kind = kind;
   if (!name.empty()) node->names.emplace_back(name);
   return node;
+}
+
+// Of the pattern and its operands; those of rest() stand for no node.
+void collectNames(const PatternNode& pattern, std::unordered_set<std::string_view>& names) {
+  if (pattern.kind != PatternNode::Kind::Rest) names.insert(pattern.names.begin(), pattern.names.end());
+  for (const auto& operand : pattern.operands) collectNames(*operand, names);
 }
 
 }  // namespace
@@ -72,6 +79,24 @@ Pattern Pattern::commutative() const {
   return changed([](PatternNode& node) { node.isCommutative = true; });
 }
 
+Pattern Pattern::beside(const Pattern& other) const {
+  if (other.node_->kind != PatternNode::Kind::Op) fail<UsageError>("only a call can stand beside a pattern");
+  std::unordered_set<std::string_view> known;
+  collectNames(*node_, known);
+  for (const auto& beside : node_->besides) collectNames(*beside, known);
+  std::unordered_set<std::string_view> names;
+  for (const auto& operand : other.node_->operands) collectNames(*operand, names);
+  if (std::ranges::none_of(names, [&](std::string_view name) { return known.contains(name); })) {
+    fail<UsageError>("the pattern of '{}' shares no name with the one that it is to stand beside",
+                     other.node_->operators.front());
+  }
+  return changed([&](PatternNode& node) {
+    node.besides.push_back(other.node_);
+    const auto& further = other.node_->besides;
+    node.besides.insert(node.besides.end(), further.begin(), further.end());
+  });
+}
+
 namespace patterns {
 
 using detail::PatternMaker;
@@ -94,6 +119,9 @@ Pattern op(std::initializer_list<std::string_view> operators, std::initializer_l
     if (!node->operands.empty() && node->operands.back()->kind == PatternNode::Kind::Rest) {
       fail<UsageError>("nothing can follow rest() in the pattern of '{}'", node->operators.front());
     }
+    if (!PatternMaker::nodeOf(operand)->besides.empty()) {
+      fail<UsageError>("an operand of the pattern of '{}' has several roots", node->operators.front());
+    }
     node->operands.push_back(PatternMaker::nodeOf(operand));
   }
   return PatternMaker::make(std::move(node));
@@ -113,6 +141,8 @@ Pattern optional(std::string_view name) {
 }
 Pattern optional(const Pattern& operand) {
   auto node = makePattern(PatternNode::Kind::Optional);
+  if (!PatternMaker::nodeOf(operand)->besides.empty())
+    fail<UsageError>("an optional operand has several roots");
   node->operands.push_back(PatternMaker::nodeOf(operand));
   return PatternMaker::make(std::move(node));
 }
@@ -133,18 +163,18 @@ Node* Match::find(std::string_view name) const {
 
 Node& Match::operator[](std::string_view name) const {
   if (Node* node = find(name)) return *node;
-  fail<UsageError>("the match at '%{}' has no node '{}'", root_->name(), name);
+  fail<UsageError>("the match at '%{}' has no node '{}'", root().name(), name);
 }
 
 const Argument* Match::findArg(std::string_view rest, size_t i) const {
   const auto found = std::ranges::find(rests_, rest, &Rest::name);
-  if (found == rests_.end()) fail<UsageError>("the match at '%{}' has no operands '{}'", root_->name(), rest);
+  if (found == rests_.end()) fail<UsageError>("the match at '%{}' has no operands '{}'", root().name(), rest);
   return found->call->findArg(found->first + i);
 }
 
 const Argument& Match::arg(std::string_view rest, size_t i) const {
   if (const Argument* found = findArg(rest, i)) return *found;
-  fail<UsageError>("'{}' of the match at '%{}' has no operand {}", rest, root_->name(), i);
+  fail<UsageError>("'{}' of the match at '%{}' has no operand {}", rest, root().name(), i);
 }
 
 size_t Match::numArgs(std::string_view rest) const {

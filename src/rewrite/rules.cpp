@@ -135,7 +135,7 @@ class detail::RuleDriver {
                                             limits_.generations)));
     }
     rewriter_.made_.clear();
-    rewriter_.root_ = &root;
+    rewriter_.root_ = &Matcher::firstRoot(match);
     struct Leave {
       ProgramRewriter& rewriter;
       ~Leave() { rewriter.root_ = nullptr; }

@@ -1,4 +1,5 @@
 #include <edgefx/backend/op_backend.h>
+#include <edgefx/ir/fx_text.h>
 #include <edgefx/manager/edge_program_manager.h>
 #include <edgefx/program/check_program.h>
 #include <edgefx/program/tensor_table.h>
@@ -249,6 +250,103 @@ TEST(Rules, SayWhyTheyDoNotMatch) {
   expectWhy(op("aten.add.Tensor", any("same"), any("same")), "left",
             "'same' would be both '%twice' and '%y'");
   expectWhy(op({"aten.sub.Tensor", "aten.add.Tensor"}, {any("a"), any("b")}), "left", "matches");
+}
+
+// q, k and v of one x, among nodes that keep them apart.
+ExportedProgram projections(bool dependent) {
+  ProgramBuilder builder;
+  std::vector<Node*> weights;
+  for (const char* name : {"wq", "wk", "wv"})
+    weights.push_back(&builder.parameter(name, sampleTensor({4, 4})));
+  Node& x = builder.userInput("x", tensorValue({2, 4}));
+  Node& other = builder.call("aten.neg.default", {x}, tensorValue({2, 4}), "other");
+  Node& q = builder.call("aten.linear.default", {x, *weights[0]}, tensorValue({2, 4}), "q");
+  Node& scaled = builder.call("aten.mul.Tensor", {q, other}, tensorValue({2, 4}), "scaled");
+  Node& k =
+      builder.call("aten.linear.default", {dependent ? scaled : x, *weights[1]}, tensorValue({2, 4}), "k");
+  Node& v = builder.call("aten.linear.default", {x, *weights[2]}, tensorValue({2, 4}), "v");
+  Node& sum = builder.call("aten.add.Tensor", {scaled, k}, tensorValue({2, 4}), "sum");
+  builder.userOutput(builder.call("aten.add.Tensor", {sum, v}, tensorValue({2, 4}), "all"));
+  return builder.finish();
+}
+
+Pattern projection(const char* input, const char* weight) {
+  return op("aten.linear.default", any(input), patterns::constant(weight));
+}
+
+// One matrix product and three slices of it.
+RuleSet fuseProjections() {
+  RuleSet rules;
+  rules.add("fuse-qkv", projection("x", "wq").beside(projection("x", "wk")).beside(projection("x", "wv")),
+            [](const Match& m, ProgramRewriter& rw) {
+              Node& weight = rw.addConstant(
+                  "wqkv", at::cat({rw.tensor(m["wq"]), rw.tensor(m["wk"]), rw.tensor(m["wv"])}));
+              Node& all = rw.call("aten.linear.default", {m["x"], weight});
+              std::vector<Node*> parts;
+              for (int i = 0; i < 3; ++i)
+                parts.push_back(&rw.call("aten.slice.Tensor", {all, 1, 4 * i, 4 * i + 4}));
+              RuleResult result = RuleResult::changed();
+              for (size_t i = 0; i < 3; ++i) result = rw.replace(*m.roots()[i], *parts[i]);
+              return result;
+            });
+  return rules;
+}
+
+TEST(Rules, OnePatternMayHaveSeveralRoots) {
+  const ExportedProgram before = projections(false);
+  ExportedProgram program = before.clone();
+  RuleSet rules = fuseProjections();
+  ProgramRewriter rewriter(program);
+  EXPECT_EQ(rules.run(rewriter), 1u);
+  rewriter.eraseDeadInputs();
+  size_t linears = 0;
+  for (const Node& node : program.graph().nodes())
+    linears += node.callsOperator("aten.linear.default") ? 1 : 0;
+  EXPECT_EQ(linears, 1u) << fxText(program.graph());
+  for (const Diagnostic& violation : checkProgram(program)) ADD_FAILURE() << violation.render();
+  const VerifyReport report = verifyLowering(before, program);
+  EXPECT_TRUE(report.agrees()) << report.text();
+}
+
+TEST(Rules, RootsThatDependOnEachOtherAreNotTakenTogether) {
+  ExportedProgram program = projections(true);
+  RuleSet rules = fuseProjections();
+  const std::string why = rules.explain("fuse-qkv", *program.graph().find("q"), program);
+  EXPECT_NE(why.find("no call of aten.linear.default beside '%q' matches"), std::string::npos) << why;
+}
+
+TEST(Rules, AnInputBehindTheFirstRootKeepsRootsApart) {
+  ProgramBuilder builder;
+  Node& x = builder.userInput("x", tensorValue({2}));
+  Node& sum = builder.call("aten.add.Tensor", {x, 1}, tensorValue({2}), "front");
+  Node& late = builder.call("aten.mul.Tensor", {sum, 2}, tensorValue({2}), "late");
+  Node& product = builder.call("aten.sub.Tensor", {x, late}, tensorValue({2}), "product");
+  builder.userOutput(product);
+  const ExportedProgram program = builder.finish();
+  const std::string why =
+      explained(op("aten.add.Tensor", any("x"), equals(1)).beside(op("aten.sub.Tensor", any("x"), any("y"))),
+                "front", program);
+  EXPECT_NE(why.find("'%late', which '%product' reads, stands behind '%front'"), std::string::npos) << why;
+}
+
+TEST(Rules, PatternsOfSeveralRootsAreLookedForBesideASharedNode) {
+  EXPECT_THROW(op("aten.add.Tensor", any("a"), any("b")).beside(op("aten.neg.default", any("c"))),
+               UsageError);
+  EXPECT_THROW(op("aten.add.Tensor", any("a"), any("b")).beside(any("a")), UsageError);
+  const Pattern two = op("aten.neg.default", any("a")).beside(op("aten.abs.default", any("a")));
+  EXPECT_THROW(op("aten.add.Tensor", two, any("b")), UsageError);
+  EXPECT_THROW(patterns::optional(two), UsageError);
+  // x has many users, and two of them fit.
+  ProgramBuilder builder;
+  Node& x = builder.userInput("x", tensorValue({2}));
+  for (int i = 0; i < 1000; ++i) builder.call("aten.neg.default", {x}, tensorValue({2}));
+  builder.userOutput(builder.call("aten.abs.default", {x}, tensorValue({2}), "far"));
+  const ExportedProgram program = builder.finish();
+  EXPECT_NE(explained(two, "neg", program).find("no call of aten.abs.default beside"), std::string::npos);
+  EXPECT_NE(
+      explained(op("aten.abs.default", any("a")).beside(op("aten.neg.default", any("a"))), "far", program)
+          .find("matches '%far'"),
+      std::string::npos);
 }
 
 TEST(Rules, DeclinedMatchesAreCountedAndChangeNothing) {

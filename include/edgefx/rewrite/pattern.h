@@ -37,6 +37,13 @@ class Pattern {
   Pattern rank(size_t rank) const;
   // The first two operands match in either order. Throws UsageError if there are fewer.
   Pattern commutative() const;
+  // A pattern of several roots: `other` matches at another node, too, which is looked for among the users of
+  // a node that both patterns name; so are further ones. The first that fits is taken, of at most
+  // kMostBeside; what goes into the roots must stand before the first of them in the graph, so that one node
+  // can take the place of all. Only the pattern of a rule may be so, not one of its operands. Throws
+  // UsageError if `other` is no call or the two share no name.
+  Pattern beside(const Pattern& other) const;
+  static constexpr size_t kMostBeside = 256;
 
  private:
   friend class detail::Matcher;
@@ -100,8 +107,11 @@ class Match {
   // Null for an operand that is absent or None.
   Node* find(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  Node& root() const { return *root_; }
-  // Every node of the pattern, operands included, the root first.
+  // Where the pattern matched; of several roots the first.
+  Node& root() const { return *roots_.front(); }
+  // In the order in which the pattern has them.
+  const std::vector<Node*>& roots() const { return roots_; }
+  // Every node of the pattern, operands included, each root before its operands.
   const std::vector<Node*>& nodes() const { return nodes_; }
 
   // The i-th positional argument that rest() took. Throws UsageError if there are fewer.
@@ -124,10 +134,11 @@ class Match {
     const Node* call;
     size_t first;
   };
-  Node* root_ = nullptr;
+  std::vector<Node*> roots_;
   std::vector<std::pair<std::string_view, Node*>> named_;
   std::vector<Rest> rests_;
   std::vector<Node*> nodes_;
+  std::vector<Node*> taken_;  // those of nodes_ that the pattern looks into
 };
 
 }  // namespace edgefx
