@@ -80,13 +80,15 @@ StateSplitter::StateSplitter(ExportedProgram& program) : program_(program), inde
 void StateSplitter::addInputs(const FusedPartition& partition, ExportedProgram& delegate) {
   const bool isTop = partition.ownerPath.empty();
   const std::unordered_set<const Node*> consumed(partition.consumed.begin(), partition.consumed.end());
-  std::vector<const Node*> placeholders;
+  size_t count = 0;
   for (const Node& node : std::as_const(delegate).graph().nodes()) {
     if (!node.isPlaceholder()) break;
-    placeholders.push_back(&node);
+    ++count;
   }
-  delegate.signature.inputs.reserve(placeholders.size());
-  for (const Node* node : placeholders) {
+  delegate.signature.inputs.reserve(count);
+  for (const Node& placeholder : std::as_const(delegate).graph().nodes()) {
+    const Node* const node = &placeholder;
+    if (!node->isPlaceholder()) break;
     const InputSpec* const outer = isTop ? index_.findInput(node->name()) : nullptr;
     if (consumed.contains(node)) {
       const std::string& target = outer->target.value();

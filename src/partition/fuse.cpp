@@ -75,10 +75,10 @@ class Fuser {
     partition.spec = tagged_.specs[number];
     partition.owner = &owner_;
     partition.ownerPath = tagged_.path;
-    const std::vector<Node*> inputs = inputsOf(number, nodes);
-    const std::vector<Node*> outputs = outputsOf(number, nodes);
-    copyOut(partition, inputs, nodes, outputs.size());
-    placeCall(partition, number, inputs, outputs, *nodes.back());
+    findInputs(number, nodes);
+    findOutputs(number, nodes);
+    copyOut(partition, nodes);
+    placeCall(partition, number, *nodes.back());
     if (!tagged_.order.empty()) {
       for (const Node* node : nodes) calls_.emplace(node, partition.call);
     }
@@ -87,38 +87,35 @@ class Fuser {
   }
 
   // In the order of first use; in that of the graph if all are placeholders.
-  std::vector<Node*> inputsOf(uint32_t number, const std::vector<Node*>& nodes) {
-    std::vector<Node*> inputs;
+  void findInputs(uint32_t number, const std::vector<Node*>& nodes) {
+    inputs_.clear();
     for (Node* node : nodes) {
       for (Node& input : node->inputs()) {
         if (tagged_.partition(input) == number || inner_[input.id()] == &input) continue;
         inner_[input.id()] = &input;  // seen; copyOut replaces it
-        inputs.push_back(&input);
+        inputs_.push_back(&input);
       }
     }
-    if (std::ranges::all_of(inputs, [](const Node* input) { return input->isPlaceholder(); })) {
-      std::ranges::sort(inputs, [](const Node* a, const Node* b) { return a->isBefore(*b); });
+    if (std::ranges::all_of(inputs_, [](const Node* input) { return input->isPlaceholder(); })) {
+      std::ranges::sort(inputs_, [](const Node* a, const Node* b) { return a->isBefore(*b); });
     }
-    return inputs;
   }
 
-  std::vector<Node*> outputsOf(uint32_t number, const std::vector<Node*>& nodes) const {
-    std::vector<Node*> outputs;
+  void findOutputs(uint32_t number, const std::vector<Node*>& nodes) {
+    outputs_.clear();
     for (Node* node : nodes) {
       for (const Node& user : std::as_const(*node).users()) {
         if (tagged_.partition(user) == number) continue;
-        outputs.push_back(node);
+        outputs_.push_back(node);
         break;
       }
     }
-    return outputs;
   }
 
-  void copyOut(FusedPartition& partition, const std::vector<Node*>& inputs, const std::vector<Node*>& nodes,
-               size_t results) {
+  void copyOut(FusedPartition& partition, const std::vector<Node*>& nodes) {
     partition.module = std::make_unique<GraphModule>();
     GraphBuilder builder(partition.module->graph());
-    builder.reserve(nodes, inputs, results);
+    builder.reserve(nodes, inputs_, outputs_.size());
     auto copyPlaceholders = [&](auto&& wanted) {
       for (Node* node : nodes) {
         if (!node->isPlaceholder() || !wanted(kindOf(*node))) continue;
@@ -128,7 +125,7 @@ class Fuser {
     };
     copyPlaceholders([](InputKind kind) { return kind == InputKind::Parameter; });
     copyPlaceholders([](InputKind kind) { return kind == InputKind::Buffer; });
-    for (Node* input : inputs) inner_[input->id()] = &builder.placeholderFor(*input);
+    for (Node* input : inputs_) inner_[input->id()] = &builder.placeholderFor(*input);
     copyPlaceholders(
         [](InputKind kind) { return kind != InputKind::Parameter && kind != InputKind::Buffer; });
     std::map<std::string, std::string> branches;
@@ -174,20 +171,20 @@ class Fuser {
     }
   }
 
-  void placeCall(FusedPartition& partition, uint32_t number, const std::vector<Node*>& inputs,
-                 const std::vector<Node*>& outputs, Node& last) {
-    InsertionGuard guard(graph_, after(outputs.empty() ? last : *outputs.back()));
+  void placeCall(FusedPartition& partition, uint32_t number, Node& last) {
+    InsertionGuard guard(graph_, after(outputs_.empty() ? last : *outputs_.back()));
     const std::string name = "fused_" + result_.specs()[partition.spec].first;
-    partition.call = &graph_.callModule(name, Args(inputs.begin(), inputs.end()), {}, name);
+    partition.call = &graph_.callModule(name, Args(inputs_.begin(), inputs_.end()), {}, name);
     note(*partition.call);
     static const Target kGetitem("operator.getitem");
     Node* behind = partition.call;
-    for (size_t i = 0; i < outputs.size(); ++i) {
+    partition.outputs.reserve(outputs_.size());
+    for (size_t i = 0; i < outputs_.size(); ++i) {
       graph_.setInsertionPoint(after(*behind));
       Node& getitem = graph_.call(kGetitem, {*partition.call, i});
       note(getitem);
-      getitem.setValue(outputs[i]->valueRef());
-      getitem.setMeta(outputs[i]->metaRef());
+      getitem.setValue(outputs_[i]->valueRef());
+      getitem.setMeta(outputs_[i]->metaRef());
       if (getitem.meta().find("nn_module_stack") != nullptr ||
           getitem.meta().find("source_fn_stack") != nullptr) {
         getitem.editMeta([](NodeMeta& meta) {
@@ -195,9 +192,9 @@ class Fuser {
           meta.erase("source_fn_stack");
         });
       }
-      outputs[i]->replaceAllUsesWith(getitem,
-                                     [&](const Node& user) { return tagged_.partition(user) != number; });
-      partition.outputs.push_back({inner_[outputs[i]->id()], &getitem});
+      outputs_[i]->replaceAllUsesWith(getitem,
+                                      [&](const Node& user) { return tagged_.partition(user) != number; });
+      partition.outputs.push_back({inner_[outputs_[i]->id()], &getitem});
       behind = &getitem;
     }
   }
@@ -218,7 +215,8 @@ class Fuser {
   Graph& graph_;
   const PartitionResult& result_;
   std::optional<SignatureIndex> index_;
-  std::vector<Node*> inner_;  // by id: the copy in the partition at hand
+  std::vector<Node*> inner_;             // by id: the copy in the partition at hand
+  std::vector<Node*> inputs_, outputs_;  // of the partition at hand
   std::unordered_map<std::string_view, size_t> timesNamed_;
   std::vector<Move> moves_;
   std::unordered_map<const Node*, const Node*> calls_;  // of nodes cut out, if anything is written in place

@@ -154,24 +154,24 @@ ExportedProgram rowOfWhole(bool writesBoth) {
   Node& whole = builder.buffer("whole", memory);
   Node& row = builder.buffer("row", memory.select(0, 1));
   Node& x = builder.userInput("x", tensorValue({2}));
-  Node& next = builder.call("aten.add.Tensor", {row, x}, tensorValue({2}), "next");
+  Node& added = builder.call("aten.add.Tensor", {row, x}, tensorValue({2}), "added");
   Node& sigmoid = builder.call("aten.sigmoid.default", {whole}, tensorValue({2, 2}), "sigmoid");
   if (writesBoth) builder.result(OutputKind::BufferMutation, sigmoid, "whole");
-  builder.result(OutputKind::BufferMutation, next, "row");
+  builder.result(OutputKind::BufferMutation, added, "row");
   builder.userOutput(builder.call("aten.neg.default", {sigmoid}, tensorValue({2, 2}), "neg"));
   return builder.finish();
 }
 
 TEST(ToBackendInPlace, ATaggedBufferOfAMemoryThatStaysOutsideIsRefused) {
-  expectMentions(refusal(rowOfWhole(false), {{"t0", {"b_row", "next"}}}), {"'row'", "'t0'", "'whole'"});
-  expectMentions(refusal(rowOfWhole(false), {{"t0", {"b_row", "next"}}, {"t1", {"b_whole", "sigmoid"}}}),
+  expectMentions(refusal(rowOfWhole(false), {{"t0", {"b_row", "added"}}}), {"'row'", "'t0'", "'whole'"});
+  expectMentions(refusal(rowOfWhole(false), {{"t0", {"b_row", "added"}}, {"t1", {"b_whole", "sigmoid"}}}),
                  {"'row'", "'whole'", "'t1'"});
   const ExportedProgram program = rowOfWhole(false);
-  expectSame(program, lower(program, {{"t0", {"b_row", "next", "b_whole", "sigmoid"}}}));
+  expectSame(program, lower(program, {{"t0", {"b_row", "added", "b_whole", "sigmoid"}}}));
 }
 
 TEST(ToBackendInPlace, TwoTaggedBuffersOfOneMemoryThatAreBothWrittenAreRefused) {
-  expectMentions(refusal(rowOfWhole(true), {{"t0", {"b_row", "next", "b_whole", "sigmoid"}}}),
+  expectMentions(refusal(rowOfWhole(true), {{"t0", {"b_row", "added", "b_whole", "sigmoid"}}}),
                  {"'whole' and 'row'", "'t0'"});
 }
 

@@ -318,15 +318,15 @@ TEST(Rules, RootsThatDependOnEachOtherAreNotTakenTogether) {
 TEST(Rules, AnInputBehindTheFirstRootKeepsRootsApart) {
   ProgramBuilder builder;
   Node& x = builder.userInput("x", tensorValue({2}));
-  Node& sum = builder.call("aten.add.Tensor", {x, 1}, tensorValue({2}), "sum");
+  Node& sum = builder.call("aten.add.Tensor", {x, 1}, tensorValue({2}), "front");
   Node& late = builder.call("aten.mul.Tensor", {sum, 2}, tensorValue({2}), "late");
   Node& product = builder.call("aten.sub.Tensor", {x, late}, tensorValue({2}), "product");
   builder.userOutput(product);
   const ExportedProgram program = builder.finish();
   const std::string why =
       explained(op("aten.add.Tensor", any("x"), equals(1)).beside(op("aten.sub.Tensor", any("x"), any("y"))),
-                "sum", program);
-  EXPECT_NE(why.find("'%late', which '%product' reads, stands behind '%sum'"), std::string::npos) << why;
+                "front", program);
+  EXPECT_NE(why.find("'%late', which '%product' reads, stands behind '%front'"), std::string::npos) << why;
 }
 
 TEST(Rules, PatternsOfSeveralRootsAreLookedForBesideASharedNode) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -59,7 +60,7 @@ class GraphModule {
 
   // Direct delegates, in order of being added. Graph modules and delegates share one space of names.
   const std::vector<Delegate>& delegates() const { return delegates_; }
-  // Null if there is none; valid until a delegate is added or removed. O(log delegates).
+  // Null if there is none; valid until a delegate is added or removed.
   const Delegate* findDelegate(std::string_view name) const;
   // Throws UsageError if the module is null, or the name is empty, holds a dot or is taken. See
   // addLoweredModule, which knows whether there is an effect.
@@ -71,13 +72,18 @@ class GraphModule {
   std::vector<std::pair<std::string, std::string>> metadata;
 
  private:
+  struct NameHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+  };
+
   void checkName(std::string_view name) const;
 
   std::unique_ptr<Graph> graph_;
   std::vector<Child> children_;
   std::map<std::string, GraphModule*, std::less<>> byName_;
   std::vector<Delegate> delegates_;
-  std::map<std::string, size_t, std::less<>> delegatesByName_;  // positions
+  std::unordered_map<std::string, size_t, NameHash, std::equal_to<>> delegatesByName_;  // positions
 };
 
 // Dotted path of what `owner` holds under `name`. Either may be empty: the top, or the owner itself.
