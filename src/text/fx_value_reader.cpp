@@ -95,7 +95,7 @@ FxValueReader::Arguments FxValueReader::callArguments() {
   items(Style::Fx, ')', true, {}, 1);
   arguments.numArgs = stack_.size();
   expect(", kwargs = {");
-  while (!accept("}")) {
+  for (bool isDone = accept("}"); !isDone;) {
     const size_t start = at_;
     const size_t colon = text_.substr(0, end_).find(": ", at_);
     if (colon == std::string_view::npos) refuse(start, "expected the name of a keyword argument and ': '");
@@ -109,7 +109,8 @@ FxValueReader::Arguments FxValueReader::callArguments() {
     const Argument held = value(Style::Fx, place, 1);
     stack_.push_back(held);
     ++arguments.numKwargs;
-    if (!startsWith("}")) expect(", ");
+    isDone = accept("}");
+    if (!isDone) expect(", ");
   }
   expect(")");
   expectEnd();
@@ -150,7 +151,8 @@ Argument FxValueReader::take(ArgumentKind kind, size_t base, size_t count) {
 void FxValueReader::items(Style style, char close, bool areArguments, const Place& outer, int depth) {
   const std::string_view end(&close, 1);
   bool wasBareString = false;
-  for (size_t i = 0; !accept(end); ++i) {
+  if (accept(end)) return;
+  for (size_t i = 0;; ++i) {
     const size_t start = at_;
     Place place{areArguments ? argumentName(i) : outer.name};
     const Argument item = value(style, place, depth);
@@ -158,11 +160,7 @@ void FxValueReader::items(Style style, char close, bool areArguments, const Plac
     if (place.isBareString && wasBareString)
       refuse(start, "two strings without quotes beside each other: they could be one that holds a comma");
     wasBareString = place.isBareString;
-    if (startsWith(end)) continue;
-    if (close == ')' && i == 0 && startsWith(",)")) {
-      ++at_;
-      continue;
-    }
+    if (accept(end) || (close == ')' && i == 0 && accept(",)"))) return;
     expect(", ");
   }
 }
@@ -175,7 +173,7 @@ Argument FxValueReader::list(Style style, char close, ArgumentKind kind, const P
 
 Argument FxValueReader::dict(Style style, int depth) {
   const size_t base = stack_.size();
-  while (!accept("}")) {
+  for (bool isDone = accept("}"); !isDone;) {
     if (style == Style::Repr) {
       const Argument key = quoted();
       stack_.push_back(key);
@@ -193,7 +191,8 @@ Argument FxValueReader::dict(Style style, int depth) {
     Place place;
     const Argument held = value(style, place, depth + 1);
     stack_.push_back(held);
-    if (!startsWith("}")) expect(", ");
+    isDone = accept("}");
+    if (!isDone) expect(", ");
   }
   return take(ArgumentKind::Dict, base, (stack_.size() - base) / 2);
 }

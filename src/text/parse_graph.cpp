@@ -39,6 +39,8 @@ void ProgramParser::parseGraph(Graph& graph, GraphSignature* signature) {
     const std::string name = parseNodeName("a placeholder such as '%x' or ')'");
     checkNew(scope, name, at);
     parsePlaceholder(scope, name, at);
+    const bool isKindWanted = signature != nullptr && !in_.peekWord().empty();
+    if (isKindWanted) in_.expected("the kind of an input, such as 'parameter', ',' or ')'");
     if (in_.peek() != ')') in_.expect(',', "or ')' after a placeholder");
   }
   in_.expect(':', "before the nodes of a graph");
@@ -208,8 +210,6 @@ bool ProgramParser::parseInputSpec(InputSpec& spec) {
     if (auto kind = inputKindOfWord(word)) {
       in_.word();
       spec.kind = *kind;
-    } else if (word != "as") {
-      in_.expected("the kind of an input, such as 'parameter'");
     }
   }
   parseDetails(spec);
@@ -247,10 +247,11 @@ OutputSpec ProgramParser::parseItemSpec(const Argument& item, size_t position) {
     return spec;
   }
   std::optional<SpecArg> usual = plainSpecArg(item);
-  if (!usual) {
-    in_.fail(position, "expected a node or a constant, found a returned value that only 'as' can describe");
+  if (usual) {
+    spec.arg = std::move(*usual);
+  } else if (!undescribed_) {
+    undescribed_ = position;  // an error unless a signature section follows
   }
-  spec.arg = std::move(*usual);
   return spec;
 }
 

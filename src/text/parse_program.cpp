@@ -93,9 +93,13 @@ void ProgramParser::parseSymbols() {
 ExportedProgram ProgramParser::parseProgram(LoweredModule* lowered) {
   ExportedProgram program;
   holder_ = lowered != nullptr ? lowered_.size() - 1 : kNoHolder;
+  undescribed_ = std::nullopt;
   parseGraph(program.graph(), &program.signature);
   while (parseSection(program, lowered)) {
   }
+  if (undescribed_)
+    in_.fail(*undescribed_,
+             "expected a node or a constant, found a returned value that only 'as' can describe");
   return program;
 }
 
@@ -241,9 +245,11 @@ void ProgramParser::parseModuleMetadata(ExportedProgram& program) {
 // Takes the place of what stands beside the nodes.
 void ProgramParser::parseSignature(GraphSignature& signature) {
   signature = {};
+  undescribed_ = std::nullopt;
   parseEntries([&](size_t) {
     if (in_.acceptWord("input")) {
       InputSpec spec;
+      if (!inputKindOfWord(in_.peekWord())) in_.expected("the kind of an input, such as 'parameter'");
       if (!parseInputSpec(spec)) in_.expected("'as'");
       signature.inputs.push_back(std::move(spec));
       return;

@@ -125,7 +125,7 @@ class ProgramParser {
 
   // Calls `use`; what it throws about its arguments becomes an error at this place.
   template <typename Use>
-  auto at(size_t position, Use&& use) const {
+  decltype(auto) at(size_t position, Use&& use) const {
     try {
       return use();
     } catch (const UsageError& error) {
@@ -164,6 +164,8 @@ class ProgramParser {
   static constexpr uint64_t kNoHolder = ~uint64_t{0};
   std::vector<DelegateUse> delegateUses_;
   uint64_t holder_ = kNoHolder;  // of what is being read
+  std::optional<size_t>
+      undescribed_;  // a returned value of the program that is read, of which nothing is said
   std::vector<std::shared_ptr<LoweredModule>> lowered_;
 
   std::unique_ptr<ParsedStorages> storages_;
