@@ -74,7 +74,11 @@ bool FxValueReader::accept(std::string_view what) {
 }
 
 void FxValueReader::expect(std::string_view what) {
-  if (!accept(what)) refuse(at_, fmt::format("expected '{}'", what));
+  if (accept(what)) return;
+  const bool isCut = at_ == end_;
+  refuse(at_,
+         fmt::format("expected '{}'{}", what,
+                     isCut ? ", found the end of the line: a string without quotes may hold line ends" : ""));
 }
 
 void FxValueReader::expectEnd() {

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_set>
 #include <variant>
 
 namespace edgefx::detail {
@@ -46,10 +45,8 @@ bool isReservedKey(std::string_view key) {
 }  // namespace
 
 void ProgramPrinter::checkNames(const Graph& graph, std::string_view path) const {
-  std::unordered_set<std::string_view, TextHash> names;
-  names.reserve(graph.size());
   for (const Node& node : graph.nodes()) {
-    if (names.insert(node.name()).second) continue;
+    if (graph.find(node.name()) == &node) continue;
     Diagnostic diagnostic("two nodes have this name: the text of the graph could not be read");
     diagnostic.graph = path;
     diagnostic.node = node.name();

@@ -127,6 +127,8 @@ TEST(FxReader, TakesWhatBugReportsLook) {
 // Graphs of the corpus whose text may mean two things, and what.
 const std::map<std::string, std::string>& refusedFixtures() {
   static const std::map<std::string, std::string> refused = {
+      {"unicode_names", "a string without quotes may hold line ends"},
+      {"unicode_names_core", "a string without quotes may hold line ends"},
       {"autocast_region", "'cpu' could be a device or a string"},
   };
   return refused;
@@ -146,7 +148,9 @@ TEST(FxReader, ReadsTheGraphsOfTheCorpusOrTellsWhyNot) {
       EXPECT_EQ(fxText(*module), text);
       ++read;
     } catch (const ParseError& error) {
-      ASSERT_NE(reason, refusedFixtures().end()) << error.what();
+      const bool isListed = reason != refusedFixtures().end();
+      EXPECT_TRUE(isListed) << error.what();
+      if (!isListed) continue;
       EXPECT_NE(std::string(error.what()).find(reason->second), std::string::npos) << error.what();
     }
   }
