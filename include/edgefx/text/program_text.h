@@ -30,8 +30,8 @@
 // grammar, where [x] may be left out, x* is repeated, and x,* is repeated with commas between:
 //
 //   text      = "edgefx" "text" "1" (symbols | method | lowered)* [metadata]
-//   method    = "method" STRING graph section*
-//   lowered   = "lowered" INT "backend" STRING graph section*     a delegate, see below
+//   method    = "method" KEY graph section*
+//   lowered   = "lowered" INT "backend" STRING graph section*     a delegate; they are numbered from 0
 //   graph     = "(" placeholder,* ")" ":" statement*
 //   placeholder = NODE [":" value] [spec] rest
 //   statement = NODE "=" call [":" value] rest
@@ -48,7 +48,7 @@
 //   STRING    "...", with \n \t \r \\ \" \xHH; other bytes stand for themselves
 //
 //   argument  = None | True | False | 5 | 1.5 | -0.0 | inf | nan | "text" | NODE | [a, b] | (a, b) | (a,)
-//             | {"key": a} | slice(a, b, c) | range(a, b, c) | ... | complex(1.0, 2.0) | f32 | strided
+//             | () | {"key": a} | slice(a, b, c) | range(a, b, c) | ... | complex(1.0, 2.0) | f32 | strided
 //             | channels_last | device("cuda:0") | sym(2*s0) | aten.add.Tensor | op("FX text")
 //   A word before the bracket of a list says what kind of list files have for it if the items do not:
 //   tensors[], optional_tensors[...], nested_tensors, ints, sym_ints, int_lists, floats, sym_floats,
@@ -65,13 +65,16 @@
 //   gives expressions of sizes, up to the next such section, sympy's form and the value at export; a symbol
 //   that is not there is a positive integer.
 //
-//   spec      = INPUT_KIND [STRING] [persistent | non_persistent | no_persistence] ["as" spec_arg]
+//   spec      = [INPUT_KIND] [STRING] [persistent | non_persistent | no_persistence] ["as" spec_arg]
 //   INPUT_KIND, in the method's graph: user_input (if nothing is written), parameter, buffer (persistent if
 //   nothing is written), constant_tensor, custom_obj, token; the STRING is the target. Items of the returned
-//   tuple are followed by OUTPUT_KIND [STRING] in the same way: user_output (if nothing is written),
-//   loss_output, buffer_mutation, parameter_mutation, gradient_to_parameter, gradient_to_user_input,
-//   user_input_mutation, token. `as` tells what the node is if its value does not: tensor, sym_int,
-//   sym_float, sym_bool, token, object "class", or constant and a value.
+//   tuple are followed by [OUTPUT_KIND [STRING]] ["as" spec_arg] in the same way: user_output (if nothing is
+//   written), loss_output, buffer_mutation, parameter_mutation, gradient_to_parameter,
+//   gradient_to_user_input, user_input_mutation, token.
+//
+//   spec_arg  = (tensor | sym_int | sym_float | sym_bool | token | object | constant) STRING
+//               ["class" STRING] ["=" constant]    what the node is and its name, if the graph says otherwise
+//   constant  = None | True | False | a number | STRING
 //
 //   Keys of `rest` with a meaning of their own: target (of a placeholder, if not its name), args (of nodes
 //   that have none else), name (of the output node), tag (the delegation tag). All others are metadata.
@@ -81,9 +84,21 @@
 //             | "module_metadata" PATH "{" (KEY "=" STRING)* "}"
 //             | "ranges" "{" (KEY "in" "[" min "," max "]")* "}"  None for no bound
 //             | "state_dict" "{" tensor* "}" | "constants" "{" tensor* "}"
-//             | "settings" "{" (KEY "=" argument)* "}"            dialect = "edge" and the like
-//             | signature, module_calls, example_inputs, unknown_members, argument_names, payload,
-//               compile_specs, debug_handles, named_data          see what printing gives
+//             | "settings" "{" (KEY "=" setting)* "}"
+//             | "signature" "{" ("input" spec | "output" OUTPUT_KIND [STRING] "as" spec_arg)* "}"
+//               in the place of what stands beside the nodes, where it does not fit to them
+//             | "module_calls" "{" (STRING ["=" "{" call_part* "}"])* "}"
+//             | ("named_tuples" | "argument_names") "{" (STRING "=" strings)* "}"
+//             | "unknown_members" "{" (STRING "=" STRING)* "}" | "example_inputs" data
+//   of a lowered module also
+//             | "payload" data | "compile_specs" "{" (STRING "=" STRING)* "}"
+//             | "debug_handles" "{" ((INT | STRING) "=" ints)* "}"
+//             | "named_data" "{" (STRING "=" ["alignment" INT] ["tag" STRING] data)* "}"
+//   setting   is one of dialect = aten | edge | training, verifiers = strings, schema = [8, 20],
+//             torch = "2.14.1", opset = {"aten": 10}, guards = strings
+//   call_part is one of inputs = [spec_arg,*], outputs = [spec_arg,*], in_spec = STRING, out_spec = STRING,
+//             names = strings
+//   strings   = "[" STRING,* "]", and ints likewise
 //   tensor    = STRING "=" ["parameter"] ["raw"] value ["@" INT] [data]
 //             | STRING "=" ["parameter"] "opaque" STRING [":" value] data
 //   data      = "[" number,* "]"       the elements, of a contiguous tensor
@@ -91,8 +106,9 @@
 //             | "elided" INT           that many bytes that were left out
 //   "@" INT marks storages that several tensors share; the first has the data.
 //
-//   metadata  = "metadata" "{" ("!" INT "=" "{" (KEY "=" (STRING | INT | "$" INT)),* "}" | "$" INT "="
-//   STRING)* "}" are blocks that nodes refer to by !INT, and texts that occur in several of them.
+//   metadata  = "metadata" "{" (block | "$" INT "=" STRING)* "}"
+//   block     = "!" INT "=" "{" (KEY "=" (STRING | INT | "$" INT)),* "}"
+//   are metadata that nodes refer to by !INT, and texts that several blocks have.
 namespace edgefx {
 
 struct ProgramTextOptions {
