@@ -59,7 +59,10 @@ ToolResult run(const Command& command) {
 }  // namespace
 
 ToolResult runTool(const std::vector<std::string>& arguments) {
-  CLI::App app("Reads, checks, converts, lowers and runs programs of torch.export (.pt2 files).", "edgefx");
+  CLI::App app(
+      "Reads, checks, converts, lowers and runs programs of torch.export (.pt2 files, or texts that edgefx "
+      "wrote).",
+      "edgefx");
   app.set_version_flag("--version", "edgefx " + std::string(kVersion));
   app.require_subcommand(1);
   app.footer(kFooter);

@@ -13,4 +13,12 @@ namespace edgefx {
 // says what `after` has for what `before` had. O(nodes + specs + entries).
 std::optional<Diagnostic> findDifference(const ExportedProgram& before, const ExportedProgram& after);
 
+// The first difference between two programs that were made apart, such as one and its reading from a file or
+// a text: everything that findDifference looks at, by content. Nodes are the same by position and name,
+// tensors bit by bit with the sharing of memory among them, delegates with all they hold and with which of
+// them are one, symbolic sizes with their texts and hints; hints of lists count as far as they change what
+// files have. Schema versions, versions of torch, example inputs and what else a program has are compared,
+// too. The order of users is not. O(nodes + specs + entries + bytes).
+std::optional<Diagnostic> findContentDifference(const ExportedProgram& before, const ExportedProgram& after);
+
 }  // namespace edgefx
