@@ -37,6 +37,10 @@
 #include <edgefx/partition/partitioner.h>
 #include <edgefx/partition/tag_constants.h>
 #include <edgefx/partition/tags.h>
+#include <edgefx/passes/debug_handles.h>
+#include <edgefx/passes/pass.h>
+#include <edgefx/passes/pass_manager.h>
+#include <edgefx/passes/standard.h>
 #include <edgefx/program/check_program.h>
 #include <edgefx/program/check_shapes.h>
 #include <edgefx/program/compare_programs.h>

@@ -72,16 +72,29 @@ const OperatorInfo* findOperator(Target target) {
   return known.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel) ? made.release() : first;
 }
 
+namespace {
+
+// Arguments of every norm: input, weight, bias, running_mean, running_var, whether to train, ...
+constexpr size_t kMean = 3, kVariance = 4, kTrains = 5;
+
+}  // namespace
+
 bool writesUndeclared(const Node& call, size_t i) {
   static constexpr std::string_view kNorms[] = {
       "batch_norm",       "native_batch_norm", "_batch_norm_impl_index",
       "cudnn_batch_norm", "miopen_batch_norm", "instance_norm"};
-  // All of them: input, weight, bias, running_mean, running_var, whether to train, ...
-  constexpr size_t kMean = 3, kVariance = 4, kTrains = 5;
   if ((i != kMean && i != kVariance) || !call.isCall() || call.target().ns() != "aten") return false;
   if (std::ranges::find(kNorms, call.target().op()) == std::end(kNorms)) return false;
   const Argument* trains = call.findArg(kTrains);
   return trains == nullptr || trains->kind() != ArgumentKind::Bool || trains->asBool();
+}
+
+bool writesUndeclared(const Node& call) {
+  for (size_t i : {kMean, kVariance}) {
+    const Argument* statistics = call.findArg(i);
+    if (statistics != nullptr && statistics->isNode() && writesUndeclared(call, i)) return true;
+  }
+  return false;
 }
 
 }  // namespace edgefx

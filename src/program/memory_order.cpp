@@ -44,9 +44,7 @@ class WriteTester {
  private:
   bool writesItself(const Node& node) {
     if (!node.isCall()) return false;
-    for (size_t i = 0; i < node.args().size(); ++i) {
-      if (node.args()[i].isNode() && writesUndeclared(node, i)) return true;
-    }
+    if (writesUndeclared(node)) return true;
     const std::string_view target = node.target().fxText();
     if (!unknown_.empty() && unknown_.contains(target.data())) return false;
     const OperatorInfo* const info = findOperator(node.target());
@@ -239,6 +237,36 @@ MemoryOrder::MemoryOrder(const Graph& graph, const GraphModule* owner, const Exp
   const auto second = [](const Pair& pair) { return pair.second; };
   build(before_, second, first);
   build(after_, first, second);
+}
+
+SharedMemory::SharedMemory(const GraphModule& owner)
+    : parent_(owner.graph().idBound()), facts_(owner.graph().idBound(), 0) {
+  const Graph& graph = owner.graph();
+  MemoryGroups groups(graph);
+  for (const Node& node : graph.nodes()) joinViews(node, groups);
+  const std::vector<bool> isWriter = findWriters(graph, &owner);
+  anyWritten_ = !isWriter.empty();
+  for (const Node& node : graph.nodes()) {
+    parent_[node.id()] = groups.of(node);
+    if (node.isPlaceholder()) facts_[groups.of(node)] |= kInput;
+    if (node.isOutput()) {
+      for (const Node& result : node.inputs()) facts_[groups.of(result)] |= kResult;
+    }
+    if (!anyWritten_ || !isWriter[node.id()]) continue;
+    for (uint32_t group : writtenGroups(node, groups)) facts_[group] |= kWritten;
+  }
+}
+
+uint32_t SharedMemory::groupOf(const Node& node) const {
+  uint32_t at = node.id();
+  while (parent_[at] != at) at = parent_[at] = parent_[parent_[at]];
+  return at;
+}
+
+void SharedMemory::join(const Node& a, const Node& b) {
+  const uint32_t from = groupOf(a), to = groupOf(b);
+  facts_[to] |= facts_[from];
+  parent_[from] = to;
 }
 
 }  // namespace edgefx::detail

@@ -1,6 +1,8 @@
 #include <edgefx/backend/to_backend.h>
 #include <edgefx/ir/fx_text.h>
 #include <edgefx/manager/edge_program_manager.h>
+#include <edgefx/passes/pass_manager.h>
+#include <edgefx/passes/standard.h>
 #include <edgefx/run/verify_lowering.h>
 #include <edgefx/serialization/pt2.h>
 #include <edgefx/support/error.h>
@@ -176,6 +178,25 @@ TEST(RunLowered, AddedConstantsTakePart) {
     if (!relus.empty()) ++changed;
   });
   EXPECT_GT(changed, 10u);
+}
+
+TEST(RunLowered, SimplifiedProgramsGivePytorchsResults) {
+  std::map<std::string, int> changed;  // by pass
+  forEachStart([&](const Start& start) {
+    PassManager all;
+    for (const std::string& name : standardPassNames()) {
+      ExportedProgram result = start.program.clone();
+      all.add(makePass(name));
+      if (!PassManager({makePass(name)}).run(result)) continue;
+      expectResults(result, start.calls, start.name + " after " + name);
+      ++changed[name];
+    }
+    ExportedProgram result = start.program.clone();
+    all.run(result);
+    expectResults(result, start.calls, start.name + " after all passes");
+  });
+  for (const char* name : {"common-subexpressions", "debug-handles", "no-ops"})
+    EXPECT_GE(changed[name], 3) << name;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace at {
@@ -52,6 +53,14 @@ class ProgramRewriter {
   // Throws UsageError if the module is not of the program, or is called by an operator that takes no further
   // operands. O(nodes of the graphs on the way).
   Node& addConstantFor(GraphModule& module, std::string_view name, at::Tensor tensor);
+
+  // Several constants at once, in that order, of the top level graph. O(inputs + constants).
+  std::vector<Node*> addConstants(std::vector<std::pair<std::string, at::Tensor>> named);
+
+  // A placeholder in the graph of `module`, which may be nested, that has the value of this placeholder of
+  // the program: it becomes an operand on the way down, as addConstantFor makes it. The placeholder itself if
+  // the module is the program's own. Throws as addConstantFor. O(nodes of the graphs on the way).
+  Node& passDown(GraphModule& module, Node& placeholder);
 
   // The tensor behind the placeholder of a parameter, buffer or constant. Throws UsageError for other nodes.
   // O(inputs).
@@ -102,6 +111,9 @@ class ProgramRewriter {
  private:
   friend class detail::RuleDriver;
 
+  struct WayDown;
+  WayDown findWayDown(GraphModule& module, std::string_view name) const;
+  static Node& passDown(const WayDown& way, Node& value);
   Node& addInput(InputKind kind, bool persistent, std::string_view name, at::Tensor tensor, bool isParameter);
   std::string freeName(std::string_view name) const;
   InputSpec& storedSpec(const Node& placeholder, std::string_view action) const;
