@@ -1,0 +1,43 @@
+#pragma once
+
+#include <edgefx/ir/graph.h>
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace edgefx::detail {
+
+// Finds and makes the nodes of a graph that calculate symbolic sizes. Each expression is calculated once.
+class SymbolicSizes {
+ public:
+  explicit SymbolicSizes(Graph& graph) : graph_(graph) {}
+
+  // Tells of a node that stands before everything made from now on. O(1), O(dimensions) for placeholders.
+  void note(Node& node);
+
+  // A number, or the node that calculates the size: one that is there, a size of a placeholder or of an
+  // input of `user`, or arithmetic on these before the insertion point. Null if there is no way.
+  // O(expression), O(inputs of `user`) if nothing noted has a part of it.
+  bool argument(const SymInt& size, Node& user, Arg& out);
+
+  // Erases what was made and is not used.
+  void eraseUnused();
+
+ private:
+  Node* find(const SymExpr& expression, Node& user, int depth);
+  Node* calculate(const SymExpr& expression, Node& user, int depth);
+  bool operand(const SymNode& part, Node& user, int depth, Arg& out);
+  Node& make(Target target, const Args& args, Node& user);
+
+  Graph& graph_;
+  std::unordered_map<std::string, Node*> byText_;  // by Python's text
+  std::unordered_map<std::string, std::pair<Node*, int64_t>> dimensions_;
+  std::vector<Node*> made_;
+  Node* lastPlaceholder_ = nullptr;
+  Node* lastHoisted_ = nullptr;
+};
+
+}  // namespace edgefx::detail
