@@ -7,10 +7,10 @@ namespace {
 
 // What a tensor is to be converted to; what is not given stays.
 struct Conversion {
-  std::optional<Dtype> dtype;
-  std::optional<Layout> layout;
-  std::optional<DeviceSpec> device;
-  std::optional<MemoryFormat> format;
+  std::optional<Dtype> dtype{};
+  std::optional<Layout> layout{};
+  std::optional<DeviceSpec> device{};
+  std::optional<MemoryFormat> format{};
   bool nonBlocking = false;
   bool copies = false;
 };
