@@ -126,6 +126,7 @@ class LeftOver {
   bool isFine(Target target) const {
     const std::string_view name = target.name();
     return target.ns() != "aten" || detail::isCoreAten(name) || detail::isViewCopy(name) ||
+           target.op().starts_with("_assert_") || target.op().starts_with("sym_constrain_range") ||
            rules_.isPreserved(target) || rules_.isException(target);
   }
 
@@ -161,6 +162,10 @@ class GraphPass {
     const InsertionPoint old = graph_.insertionPoint();
     for (Node& node : graph_.nodes()) {
       if (std::exchange(isOutdated_[node], 0) != 0) describeAnew(node);
+      if (Node* const same = decomposer_.sizes().madeBefore(node)) {
+        replaceOne(node, *same, named);
+        continue;
+      }
       decomposer_.sizes().note(node);
       if (!node.isCall() || node.target().kind() != TargetKind::Operator) continue;
       const DecompositionRule rule = rules_.find(node.target());
@@ -219,6 +224,7 @@ class GraphPass {
   void replaceOne(Node& old, Node& made, const std::unordered_set<std::string>& named) {
     if (const std::string name(old.name()); named.contains(name)) renamed.emplace_back(name, &made);
     if (made.value() == nullptr) made.setValue(old.valueRef());
+    decomposer_.sizes().replaced(old, made);
     if (!describeSame(made.value(), old.value())) markUsers(old);
     old.replaceAllUsesWith(made);
     graph_.erase(old);

@@ -109,11 +109,6 @@ Replacement logSigmoidRule(Decomposition& c) {
   });
 }
 
-Replacement tanhshrinkRule(Decomposition& c) {
-  Node& x = c.in(0, "self");
-  return c.emit("sub.Tensor", {x, c.emit("tanh.default", {x})});
-}
-
 Replacement hardshrinkRule(Decomposition& c) {
   Node& x = c.in(0, "self");
   const double bound = c.number(1, "lambd", 0.5);
@@ -175,7 +170,6 @@ constexpr NamedDecomposition kActivationRules[] = {
     {"glu.default", gluRule},
     {"threshold.default", thresholdRule},
     {"log_sigmoid.default", logSigmoidRule},
-    {"tanhshrink.default", tanhshrinkRule},
     {"hardshrink.default", hardshrinkRule},
     {"softshrink.default", softshrinkRule},
     {"softmax.int", softmaxRule},

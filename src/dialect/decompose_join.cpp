@@ -89,8 +89,7 @@ Replacement meshgridRule(Decomposition& c) {
   for (size_t i = 0; i < parts.size(); ++i) {
     Dims own(parts.size(), SymInt(1));
     own[i] = sizes[i];
-    Node& grid = c.expand(c.view(*parts[i], own), sizes);
-    parts[i] = isSwapped ? &c.transpose(grid, 0, 1) : &grid;
+    parts[i] = &c.expand(c.view(*parts[i], own), sizes);
   }
   if (isSwapped) std::swap(parts[0], parts[1]);
   return Replacement(std::move(parts));

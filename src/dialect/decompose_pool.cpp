@@ -22,8 +22,18 @@ Kwargs ownKwargs(const Decomposition& c) {
 }
 
 Replacement maxPoolRule(Decomposition& c) {
+  Node& x = c.in(0, "self");
   const std::string op = std::string(c.op()) + "_with_indices.default";
-  return c.emitFirst(op, withFirst(c, c.in(0, "self")), ownKwargs(c));
+  const ValueRef& result = c.node().valueRef();
+  if (c.op() == "max_pool2d" || !result || result->tensor() == nullptr) {
+    return c.emitFirst(op, withFirst(c, x), ownKwargs(c));
+  }
+  // Whose kernels say nothing of tensors without data.
+  TensorMeta indices = *result->tensor();
+  indices.dtype = Dtype::Int64;
+  const ValueRef both =
+      ValueMeta::of(ValueMeta::Sequence{{result, ValueMeta::of(std::move(indices))}, false});
+  return c.emitFirst(op, withFirst(c, x), ownKwargs(c), both);
 }
 
 // The only dimension as the last of two.

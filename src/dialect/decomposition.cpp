@@ -30,25 +30,6 @@ bool hasOtherForm(const ValueMeta* found, const ValueMeta* wanted) {
   return false;
 }
 
-// Why a replacement is none for what the program says of the call; empty if it is one.
-std::string misfit(const Replacement& replacement, const Node& call) {
-  const ValueMeta* const value = call.value();
-  const auto text = [](const ValueMeta* found) { return found == nullptr ? "nothing" : found->text(); };
-  if (!replacement.isItems) {
-    const ValueMeta* const found = replacement.nodes.front()->value();
-    if (!hasOtherForm(found, value)) return {};
-    return fmt::format("its recorded value is {}, its decomposition gives {}", text(value), text(found));
-  }
-  const ValueMeta::Sequence* const held = value == nullptr ? nullptr : value->sequence();
-  for (size_t i = 0; held != nullptr && i < replacement.nodes.size() && i < held->elements.size(); ++i) {
-    const Node* const item = replacement.nodes[i];
-    if (item == nullptr || !hasOtherForm(item->value(), held->elements[i].get())) continue;
-    return fmt::format("the recorded value of item {} is {}, its decomposition gives {}", i,
-                       text(held->elements[i].get()), text(item->value()));
-  }
-  return {};
-}
-
 }  // namespace
 
 Node& GraphDecomposer::makeCall(Target target, const Args& args, const Kwargs& kwargs) {
@@ -72,6 +53,31 @@ void GraphDecomposer::eraseUnused(const GraphModule& module) {
     if (!node.isErased() && node.numUsers() == 0 && !isImpure(node, module)) graph_.erase(node);
   }
   made_.clear();
+}
+
+// Why a replacement is none for what the program says of the call; empty if it is one.
+std::string GraphDecomposer::misfit(const Replacement& replacement, const Node& call) const {
+  for (const Node* node : made_) {
+    if (node->isErased() || node->value() != nullptr) continue;
+    if (std::ranges::find(replacement.nodes, node) == replacement.nodes.end()) {
+      return fmt::format("the value of '%{}' is not known", node->name());
+    }
+  }
+  const ValueMeta* const value = call.value();
+  const auto text = [](const ValueMeta* found) { return found == nullptr ? "nothing" : found->text(); };
+  if (!replacement.isItems) {
+    const ValueMeta* const found = replacement.nodes.front()->value();
+    if (!hasOtherForm(found, value)) return {};
+    return fmt::format("its recorded value is {}, its decomposition gives {}", text(value), text(found));
+  }
+  const ValueMeta::Sequence* const held = value == nullptr ? nullptr : value->sequence();
+  for (size_t i = 0; held != nullptr && i < replacement.nodes.size() && i < held->elements.size(); ++i) {
+    const Node* const item = replacement.nodes[i];
+    if (item == nullptr || !hasOtherForm(item->value(), held->elements[i].get())) continue;
+    return fmt::format("the recorded value of item {} is {}, its decomposition gives {}", i,
+                       text(held->elements[i].get()), text(item->value()));
+  }
+  return {};
 }
 
 std::unique_ptr<Replacement> GraphDecomposer::apply(DecompositionRule rule, Node& call, std::string& reason) {
@@ -188,9 +194,11 @@ std::vector<Node*> Decomposition::emitItems(std::string_view op, const Args& arg
   return items;
 }
 
-Node& Decomposition::emitFirst(std::string_view op, const Args& args, const Kwargs& kwargs) {
+Node& Decomposition::emitFirst(std::string_view op, const Args& args, const Kwargs& kwargs,
+                               const ValueRef& value) {
   const Replacement made = decomposer_.emit(Target("aten." + std::string(op)), args, kwargs);
   if (made.isItems) return *made.nodes.front();
+  if (made.nodes.front()->value() == nullptr) made.nodes.front()->setValue(value);
   return decomposer_.makeCall(getitemTarget(), {*made.nodes.front(), 0}, {});
 }
 

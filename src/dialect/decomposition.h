@@ -103,6 +103,7 @@ class GraphDecomposer {
 
   Node& makeCall(Target target, const Args& args, const Kwargs& kwargs);
   void eraseMadeSince(size_t count);
+  std::string misfit(const Replacement& replacement, const Node& call) const;
 
   Graph& graph_;
   ActiveRules& rules_;
@@ -133,7 +134,9 @@ class Decomposition : public ShapeCall {
   Node& emit(std::string_view op, const Args& args, const Kwargs& kwargs = {});
   // One that gives a tuple or a list: its items, and the first one only.
   std::vector<Node*> emitItems(std::string_view op, const Args& args, const Kwargs& kwargs = {});
-  Node& emitFirst(std::string_view op, const Args& args, const Kwargs& kwargs = {});
+  // `value` describes the tuple if it cannot be inferred.
+  Node& emitFirst(std::string_view op, const Args& args, const Kwargs& kwargs = {},
+                  const ValueRef& value = {});
 
   // Facts of nodes; decline if they are not known.
   static const TensorMeta& meta(const Node& node);

@@ -4,7 +4,7 @@
 
 #include "ir/sym_builder.h"
 
-#include <optional>
+#include <algorithm>
 
 namespace edgefx::detail {
 namespace {
@@ -76,6 +76,7 @@ Node& SymbolicSizes::make(Target target, const Args& args, Node& user) {
   node.setMeta(user.metaRef());
   node.setValue(inferValue(node));
   made_.push_back(&node);
+  isMade_[node] = 1;
   return node;
 }
 
@@ -105,16 +106,13 @@ Node* SymbolicSizes::find(const SymExpr& expression, Node& user, int depth) {
   return found;
 }
 
-bool SymbolicSizes::operand(const SymNode& part, Node& user, int depth, Arg& out) {
-  if (part.kind() == SymKind::Integer) {
-    out = Arg(part.integerValue());
-    return true;
-  }
+std::optional<SymbolicSizes::Operand> SymbolicSizes::operand(const SymNode& part, Node& user, int depth) {
+  if (part.kind() == SymKind::Integer) return Operand{nullptr, Arg(part.integerValue())};
   std::string text;
   appendSrepr(text, part);
   Node* const node = find(SymExpr::parse(text), user, depth + 1);
-  if (node != nullptr) out = Arg(*node);
-  return node != nullptr;
+  if (node == nullptr) return std::nullopt;
+  return Operand{node, Arg(*node)};
 }
 
 Node* SymbolicSizes::calculate(const SymExpr& expression, Node& user, int depth) {
@@ -122,24 +120,52 @@ Node* SymbolicSizes::calculate(const SymExpr& expression, Node& user, int depth)
   const std::optional<Target> target = functionOf(expression.function());
   const std::span<const SymNode> parts = expression.args();
   if (!target || parts.size() < 2) return nullptr;
-  Arg first;
-  if (!operand(parts[0], user, depth, first)) return nullptr;
   Node* result = nullptr;
+  const auto combine = [&](const Operand& first, const Operand& next) {
+    result = &make(*target, {result == nullptr ? first.arg : Arg(*result), next.arg}, user);
+  };
   if (expression.function() == SymFunction::Pow) {
     const bool isPower = parts[1].kind() == SymKind::Integer && parts[1].integerValue() >= 2 &&
                          parts[1].integerValue() <= kMostSymbolicPower;
-    if (!isPower) return nullptr;
-    for (int64_t i = 1; i < parts[1].integerValue(); ++i) {
-      result = &make(*target, {result == nullptr ? first : Arg(*result), first}, user);
-    }
+    const std::optional<Operand> base = isPower ? operand(parts[0], user, depth) : std::nullopt;
+    for (int64_t i = 1; base && i < parts[1].integerValue(); ++i) combine(*base, *base);
     return result;
   }
-  for (size_t i = 1; i < parts.size(); ++i) {
-    Arg next;
-    if (!operand(parts[i], user, depth, next)) return nullptr;
-    result = &make(*target, {result == nullptr ? first : Arg(*result), next}, user);
+  std::vector<Operand> operands;
+  for (const SymNode& part : parts) {
+    const std::optional<Operand> found = operand(part, user, depth);
+    if (!found) return nullptr;
+    operands.push_back(*found);
   }
+  // Numbers first, then nodes in the order in which they stand, as Python multiplies sizes.
+  const bool isCommutative =
+      expression.function() == SymFunction::Mul || expression.function() == SymFunction::Add;
+  if (isCommutative) {
+    std::ranges::stable_sort(operands, [](const Operand& a, const Operand& b) {
+      return b.node != nullptr && (a.node == nullptr || a.node->isBefore(*b.node));
+    });
+  }
+  for (size_t i = 1; i < operands.size(); ++i) combine(operands[0], operands[i]);
   return result;
+}
+
+Node* SymbolicSizes::madeBefore(const Node& node) const {
+  if (made_.empty() || !node.isCall() || node.value() == nullptr) return nullptr;
+  const auto* const number = std::get_if<ValueMeta::SymIntValue>(&node.value()->data);
+  const Symbolic* const symbolic = number == nullptr ? nullptr : number->value.symbolic();
+  // Arithmetic only: what takes numbers from data is another number each time.
+  if (symbolic == nullptr || node.target().kind() != TargetKind::Function) return nullptr;
+  const auto known = byText_.find(symbolicText(symbolic->expression));
+  if (known == byText_.end() || known->second == &node) return nullptr;
+  return isMade_[*known->second] != 0 ? known->second : nullptr;
+}
+
+void SymbolicSizes::replaced(const Node& old, Node& made) {
+  const auto* const number =
+      old.value() == nullptr ? nullptr : std::get_if<ValueMeta::SymIntValue>(&old.value()->data);
+  if (number == nullptr || !number->value.isSymbolic()) return;
+  const auto known = byText_.find(symbolicText(number->value.symbolic()->expression));
+  if (known != byText_.end() && known->second == &old) known->second = &made;
 }
 
 void SymbolicSizes::eraseUnused() {

@@ -2,7 +2,7 @@
 
 #include <edgefx/ir/graph.h>
 
-#include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -23,19 +23,31 @@ class SymbolicSizes {
   // O(expression), O(inputs of `user`) if nothing noted has a part of it.
   bool argument(const SymInt& size, Node& user, Arg& out);
 
+  // What was made before and calculates what this node does: null if there is nothing. O(expression).
+  Node* madeBefore(const Node& node) const;
+
+  // Tells that another node takes the place of one that is erased.
+  void replaced(const Node& old, Node& made);
+
   // Erases what was made and is not used.
   void eraseUnused();
 
  private:
+  struct Operand {
+    Node* node = nullptr;  // null for a number
+    Arg arg;
+  };
+
   Node* find(const SymExpr& expression, Node& user, int depth);
   Node* calculate(const SymExpr& expression, Node& user, int depth);
-  bool operand(const SymNode& part, Node& user, int depth, Arg& out);
+  std::optional<Operand> operand(const SymNode& part, Node& user, int depth);
   Node& make(Target target, const Args& args, Node& user);
 
   Graph& graph_;
   std::unordered_map<std::string, Node*> byText_;  // by Python's text
   std::unordered_map<std::string, std::pair<Node*, int64_t>> dimensions_;
   std::vector<Node*> made_;
+  NodeMap<uint8_t> isMade_;
   Node* lastPlaceholder_ = nullptr;
   Node* lastHoisted_ = nullptr;
 };

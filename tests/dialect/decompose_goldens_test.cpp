@@ -87,7 +87,11 @@ bool isFunctional(const ExportedProgram& program) {
       if (!node.isCall()) continue;
       const OperatorInfo* const info = node.target().isOperator() ? findOperator(node.target()) : nullptr;
       if (info != nullptr && info->isMutable) return false;
-      if (node.target().name().starts_with("wrap_with") || node.target().ns() == "fxlog") return false;
+      const std::string_view name = node.target().name();
+      if (name.starts_with("wrap_with") || name == "mylib.accumulate_.default" ||
+          name.starts_with("fxlog.")) {
+        return false;
+      }
       for (size_t i = 0; i < node.args().size(); ++i) {
         if (writesUndeclared(node, i)) return false;
       }
@@ -98,7 +102,14 @@ bool isFunctional(const ExportedProgram& program) {
 
 // Programs whose decompositions have another form than Python's, and why. Their numbers are those of PyTorch.
 const std::map<std::string, std::string>& otherForms() {
-  static const std::map<std::string, std::string> reasons = {};
+  static const std::map<std::string, std::string> reasons = {
+      {"associative_scan", "calls of Python's batching functions stay"},
+      {"complex_dtypes", "Python resolves a lazy conjugate with a clone"},
+      {"cond_in_submodule_with_constants", "inputs of branches are named after the operands' new operators"},
+      {"symint_item", "the text of an assertion names a node"},
+      {"symint_nonzero", "the text of an assertion names a node"},
+      {"symint_shapes", "sizes are taken of the first input that has them"},
+  };
   return reasons;
 }
 
@@ -141,12 +152,13 @@ TEST(DecomposeGoldens, EveryProgramGivesTheSameNumbers) {
   size_t compared = 0;
   for (const CorpusProgram& corpus : corpusPrograms()) {
     SCOPED_TRACE(corpus.name);
-    const ExportedProgram before = loadProgram(corpus.file);
+    const ExportedProgram before = loadProgram(corpus.file, corpus.model);
     ExportedProgram after = before.clone();
     for (const UndecomposedOperator& op : decompose(after)) {
       const bool isInPlace = findOperator(op.name) != nullptr && findOperator(op.name)->isMutable;
       const bool isAutocast = op.reason.starts_with("it runs under autocast");
-      if (!isInPlace && !isAutocast && !leftByPython().contains(op.name)) {
+      const bool isTraining = op.reason.starts_with("it writes its running statistics");
+      if (!isInPlace && !isAutocast && !isTraining && !leftByPython().contains(op.name)) {
         left.emplace(op.name + ": " + op.reason, corpus.name);
       }
     }
@@ -160,6 +172,11 @@ TEST(DecomposeGoldens, EveryProgramGivesTheSameNumbers) {
     if (cannotRunHere().contains(corpus.name)) continue;
     try {
       if (!missingOperators(before).empty()) continue;
+      try {
+        Interpreter(before).run(generateInputs(before));
+      } catch (const ExecutionError&) {
+        continue;  // an assertion wants other inputs
+      }
       const VerifyReport report = verifyLowering(before, after, {.tolerance = {1e-5, 1e-4}});
       EXPECT_TRUE(report.agrees()) << report.text() << programText(after);
       ++compared;

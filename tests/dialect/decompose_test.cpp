@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,9 +57,8 @@ TEST(Decompose, NewNodesHaveTheMetadataOfTheOld) {
     const bool isOfLinear =
         node.callsOperator("aten.permute.default") || node.callsOperator("aten.mm.default");
     EXPECT_EQ(node.meta().stackTrace(), isOfLinear ? "here" : "") << node.text();
-    EXPECT_EQ(node.meta().debugHandle().has_value(), isOfLinear);
-    if (isOfLinear) EXPECT_EQ(node.meta().debugHandle(), 7);
-    if (node.isCall()) EXPECT_NE(node.value(), nullptr) << node.text();
+    EXPECT_EQ(node.meta().debugHandle(), isOfLinear ? std::optional<int64_t>(7) : std::nullopt);
+    EXPECT_TRUE(!node.isCall() || node.value() != nullptr) << node.text();
   }
 }
 

@@ -223,7 +223,7 @@ ValueRef valueOfResult(const c10::IValue& value) {
       held.elements.push_back(valueOfResult(item));
   } else if (value.isList()) {
     held.isList = true;
-    for (const c10::IValue item : value.toListRef()) held.elements.push_back(valueOfResult(item));
+    for (const c10::IValue& item : value.toListRef()) held.elements.push_back(valueOfResult(item));
   } else if (value.isTensorList()) {
     held.isList = true;
     for (const at::Tensor& item : value.toTensorVector()) held.elements.push_back(valueOfResult(item));

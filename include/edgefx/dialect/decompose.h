@@ -43,8 +43,8 @@ struct UndecomposedOperator {
 // changes. O(nodes) and what is made.
 std::vector<UndecomposedOperator> decompose(ExportedProgram& program, const DecomposeOptions& options = {});
 
-// The operators of a program that are neither of Core ATen nor functional forms of views, nor preserved, nor
-// exceptions, in order of first call; nested graphs included. Of both dialects. Throws UsageError for names
+// The operators of a program that are neither of Core ATen nor functional forms of views, nor assertions or
+// constraints of symbols, nor preserved, nor exceptions, in order of first call; nested graphs included. Of both dialects. Throws UsageError for names
 // that are none. O(nodes).
 std::vector<UndecomposedOperator> undecomposed(const ExportedProgram& program,
                                                const DecomposeOptions& options = {});
