@@ -72,7 +72,7 @@ Replacement convPaddingRule(Decomposition& c) {
   if (padding.asString() == "same") {
     const Dims factors = c.perDimension(5, "dilation", rank, SymInt(1));
     for (size_t i = 0; i < rank; ++i) {
-      const int64_t total = c.known(factors[i]) * (c.known(c.size(weight, i + 2)) - 1);
+      const int64_t total = c.known(symMul(factors[i], symSub(c.size(weight, i + 2), SymInt(1))));
       before[i] = total / 2;
       if (total % 2 == 0) continue;
       isEven = false;

@@ -52,7 +52,8 @@ Replacement selectScatterRule(Decomposition& c) {
   const Dims& sizes = c.meta(x).sizes;
   const size_t dim = c.wrap(c.integer(2, "dim"), x);
   int64_t index = c.integer(3, "index");
-  if (index < 0) index += c.known(sizes.at(dim));
+  c.need(!sizes.empty(), "its operand is a scalar");
+  if (index < 0) index += c.known(sizes[dim]);
   Dims column(sizes.size(), SymInt(1));
   column[dim] = SymInt(-1);
   Node& count = c.emit("arange.default", {c.arg(sizes[dim])},

@@ -47,6 +47,7 @@ Replacement maxPool1dRule(Decomposition& c) {
     return Arg::list({other, found == nullptr ? otherwise : Arg(*found)});
   };
   const Argument& kernel = c.at(1, "kernel_size");
+  c.need(!kernel.isSequence() || !kernel.items().empty(), "its kernel has no size");
   const Arg size = kernel.isSequence() ? Arg(kernel.items().front()) : Arg(kernel);
   const std::vector<Node*> items = c.emitItems(
       "max_pool2d_with_indices.default",
@@ -67,7 +68,13 @@ Replacement adaptiveAvgPoolRule(Decomposition& c) {
   if (!isOne) return c.emit("_" + std::string(c.op()) + ".default", {x, c.at(1, "output_size")});
   Arg::List dims;
   for (size_t i = 1; i <= rank; ++i) dims.emplace_back(-static_cast<int64_t>(i));
-  return c.emit("mean.dim", {x, Arg::list(std::move(dims)), true});
+  Node& mean = c.emit("mean.dim", {x, Arg::list(std::move(dims)), true});
+  const TensorMeta& tensor = c.meta(x);
+  if (rank != 2 || tensor.sizes.size() != 4 || suggestedFormat(tensor) != MemoryFormat::ChannelsLast)
+    return mean;
+  // The result has the operand's memory format, of which its sizes say nothing.
+  const Arg batch = c.arg(tensor.sizes[0]), channels = c.arg(tensor.sizes[1]);
+  return c.emit("as_strided.default", {mean, {batch, channels, 1, 1}, {channels, 1, channels, channels}});
 }
 
 Node& padded(Decomposition& c, Node& x, const Argument& pad, bool isReflected) {

@@ -31,6 +31,7 @@ struct CellWeights {
 
 CellState lstmStep(Decomposition& c, Node& gates, const CellState& state) {
   const std::vector<Node*> parts = c.emitItems("chunk.default", {gates, 4, 1});
+  c.need(parts.size() == 4, "its weights do not fit");
   Node& in = c.emit("sigmoid.default", {*parts[0]});
   Node& forget = c.emit("sigmoid.default", {*parts[1]});
   Node& cell = c.emit("tanh.default", {*parts[2]});
@@ -43,6 +44,7 @@ CellState lstmStep(Decomposition& c, Node& gates, const CellState& state) {
 CellState gruStep(Decomposition& c, Node& fromInput, Node& fromHidden, const CellState& state) {
   const std::vector<Node*> in = c.emitItems("chunk.default", {fromInput, 3, 1});
   const std::vector<Node*> own = c.emitItems("chunk.default", {fromHidden, 3, 1});
+  c.need(in.size() == 3 && own.size() == 3, "its weights do not fit");
   Node& reset = c.emit("sigmoid.default", {c.emit("add.Tensor", {*own[0], *in[0]})});
   Node& update = c.emit("sigmoid.default", {c.emit("add.Tensor", {*own[1], *in[1]})});
   Node& kept = c.emit("mul.Tensor", {*own[2], reset});
@@ -112,7 +114,7 @@ Replacement networkRule(Decomposition& c) {
          "it has projections or lacks weights");
   if (isBatchFirst) x = &c.transpose(*x, 0, 1);
   const int64_t steps = c.known(c.size(*x, 0));
-  c.need(steps >= 1 && steps * layers * static_cast<int64_t>(ways) <= kMostSteps,
+  c.need(steps >= 1 && steps <= kMostSteps && steps * layers * static_cast<int64_t>(ways) <= kMostSteps,
          "it has too many steps to unroll");
 
   const std::vector<Node*> given =

@@ -236,7 +236,8 @@ Replacement rollRule(Decomposition& c) {
     const size_t dim = c.wrap(dims[i], *x);
     const int64_t count = c.known(c.size(*x, dim));
     if (count == 0) continue;
-    const int64_t start = ((count - shifts[i] % count) % count + count) % count;
+    const int64_t rest = shifts[i] % count;  // of the sign of the shift
+    const int64_t start = rest > 0 ? count - rest : -rest;
     const TensorMeta& tensor = c.meta(*x);
     const Kwargs place{{"device", Arg::device(text(tensor.device))}, {"pin_memory", false}};
     Node& index = c.emit("arange.default", {count}, place);

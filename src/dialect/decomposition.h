@@ -142,7 +142,11 @@ class Decomposition : public ShapeCall {
   static const TensorMeta& meta(const Node& node);
   static size_t rank(const Node& node) { return meta(node).sizes.size(); }
   static Dtype dtype(const Node& node) { return meta(node).dtype; }
-  static const SymInt& size(const Node& node, size_t dim) { return meta(node).sizes.at(dim); }
+  static const SymInt& size(const Node& node, size_t dim) {
+    const Dims& sizes = meta(node).sizes;
+    need(dim < sizes.size(), "a rank does not fit");
+    return sizes[dim];
+  }
   using ShapeCall::dtype;
   using ShapeCall::size;
   size_t wrap(int64_t dim, const Node& node) const { return dimension(dim, rank(node)); }

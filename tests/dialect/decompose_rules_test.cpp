@@ -266,6 +266,7 @@ constexpr const char* kConvolutionCases[] = {
     "max_pool2d.default | f32[s0=2/3,3,8,9] | $0, [2,2] | exact",
     "max_pool3d.default | f32[1,2,4,5,6] | $0, [2,2,2] | exact",
     "adaptive_avg_pool2d.default | f32[2,3,8,6] | $0, [1,1]",
+    "adaptive_avg_pool2d.default | f32[2,3,8,6]~0231 | $0, [1,1]",
     "adaptive_avg_pool2d.default | f32[2,3,8,6] | $0, [4,3]",
     "adaptive_avg_pool2d.default | f32[s0=2/4,3,8,6] | $0, [1,1]",
     "adaptive_avg_pool3d.default | f32[2,3,4,6,4] | $0, [1,1,1]",

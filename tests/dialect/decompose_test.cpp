@@ -8,10 +8,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace edgefx::test {
@@ -152,6 +153,66 @@ TEST(Decompose, CallsThatDoNotFitTheirInputsStay) {
   EXPECT_NE(left[0].reason.find("expected a dimension from -2 to 1, found 7"), std::string::npos)
       << left[0].reason;
   EXPECT_EQ(left[1].reason, "the value of '%unknown' is not known");
+}
+
+// Whatever a file says: nothing is read beyond a list's end, no number overflows.
+TEST(Decompose, HostileArgumentsAreReasonsToStay) {
+  const int64_t most = std::numeric_limits<int64_t>::max(), least = std::numeric_limits<int64_t>::min();
+  ProgramBuilder builder;
+  Node& x = builder.userInput("x", tensorValue({2, 3}));
+  Node& scalar = builder.userInput("scalar", tensorValue({}));
+  Node& wide = builder.userInput("wide", tensorValue({1, 1, most}));
+  Node& cube = builder.userInput("cube", tensorValue({1, 1, 4}));
+  Node& index = builder.userInput("index", tensorValue({2}, Dtype::Int64));
+  const std::vector<std::pair<const char*, Args>> calls = {
+      {"aten.max_pool1d.default", {cube, Arg::list({})}},
+      {"aten.chunk.default", {wide, most, 2}},
+      {"aten.split.Tensor", {wide, 1, 2}},
+      {"aten.split.Tensor", {x, 0}},
+      {"aten.unbind.int", {wide, 2}},
+      {"aten.tensor_split.sections", {x, least}},
+      {"aten.narrow.default", {x, 0, least, most}},
+      {"aten.conv1d.padding", {cube, wide, nullptr, {1}, "same", {most}}},
+      {"aten.select_scatter.default", {scalar, scalar, 0, 0}},
+      {"aten.glu.default", {scalar, 0}},
+      {"aten.linear.default", {scalar, x}},
+      {"aten.unflatten.int", {scalar, 0, {most, most}}},
+      {"aten.gru_cell.default", {x, x, x, x}},
+      {"aten.lstm_cell.default", {x, {x}, x, x}},
+      {"aten.lstm.input", {cube, {cube, cube}, {x, x}, false, most, 0.0, false, false, false}},
+      {"aten.einsum.default", {"->->,", {x}}},
+      {"aten.einsum.default", {std::string(100000, 'a'), {x}}},
+      {"aten.pad.default", {x, {1}, "reflect"}},
+      {"aten.one_hot.default", {index, least}},
+      {"aten.movedim.intlist", {x, {0, 0}, {0, 1}}},
+      {"aten.scaled_dot_product_attention.default", {scalar, scalar, scalar}},
+      {"aten.cross_entropy_loss.default", {scalar, scalar}},
+      {"aten.batch_norm.default", {x}},
+      {"aten.meshgrid.default", {x}},
+      {"aten.stack.default", {Arg::list({})}},
+  };
+  for (const auto& [op, args] : calls)
+    builder.userOutput(builder.call(op, args, tensorValue({7, 7, 7, 7, 7})));
+  ExportedProgram program = builder.finish();
+  const std::string before = fxText(program.graphModule());
+  const std::vector<UndecomposedOperator> left = decompose(program);
+  EXPECT_EQ(fxText(program.graphModule()), before);
+  for (const UndecomposedOperator& op : left) EXPECT_NE(op.reason, "") << op.name;
+}
+
+TEST(Decompose, ShiftsOfAnySizeAreTakenModuloTheSize) {
+  ProgramBuilder builder;
+  Node& x = builder.userInput("x", tensorValue({4}));
+  for (const int64_t shift : {std::numeric_limits<int64_t>::min(), int64_t{-5}, int64_t{0}, int64_t{5}}) {
+    builder.userOutput(builder.call("aten.roll.default", {x, {shift}, {0}}, tensorValue({4})));
+  }
+  ExportedProgram program = builder.finish();
+  EXPECT_TRUE(decompose(program).empty());
+  std::vector<int64_t> starts;
+  for (const Node& node : program.graph().nodes()) {
+    if (node.callsOperator("aten.add.Tensor")) starts.push_back(node.arg(1).asInt());
+  }
+  EXPECT_EQ(starts, (std::vector<int64_t>{0, 1, 0, 3}));
 }
 
 TEST(Decompose, ListsAreReplacedItemByItem) {
