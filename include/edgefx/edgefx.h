@@ -10,6 +10,7 @@
 #include <edgefx/backend/op_backend.h>
 #include <edgefx/backend/plugin.h>
 #include <edgefx/backend/to_backend.h>
+#include <edgefx/dialect/decompose.h>
 #include <edgefx/ir/argument.h>
 #include <edgefx/ir/dead_code.h>
 #include <edgefx/ir/dtype.h>

@@ -1,4 +1,5 @@
 #include <edgefx/backend/to_backend.h>
+#include <edgefx/dialect/decompose.h>
 #include <edgefx/ir/fx_text.h>
 #include <edgefx/manager/edge_program_manager.h>
 #include <edgefx/passes/pass_manager.h>
@@ -134,6 +135,18 @@ TEST(RunLowered, DelegatedProgramsGivePytorchsResults) {
   });
   for (const char* name : {"all", "tag0", "addmul", "branches", "two"}) EXPECT_GT(lowered[name], 30) << name;
   EXPECT_GT(severalCalls, 10u);
+}
+
+TEST(RunLowered, DecomposedProgramsGivePytorchsResults) {
+  size_t changed = 0;
+  forEachStart([&](Start start) {
+    if (start.name.ends_with("(edge)")) return;
+    const std::string before = fxText(start.program.graphModule());
+    decompose(start.program);
+    if (fxText(start.program.graphModule()) != before) ++changed;
+    expectResults(start.program, start.calls, start.name + ", decomposed");
+  });
+  EXPECT_GT(changed, 10u);
 }
 
 TEST(RunLowered, RewrittenProgramsGivePytorchsResults) {
