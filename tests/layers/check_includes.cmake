@@ -1,6 +1,6 @@
 # cmake -D ROOT=<project> -P check_includes.cmake
 # Includes go down this list and never up; public headers show neither the private ones nor what edgefx is built with.
-set(layers support ir program rewrite serialization run partition backend manager tools)
+set(layers support ir program rewrite serialization run passes dialect partition backend manager tools)
 list(JOIN layers ", " layer_names)
 
 # Too heavy for every user of a public header, or no dependency of theirs.
