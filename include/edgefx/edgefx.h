@@ -11,6 +11,8 @@
 #include <edgefx/backend/plugin.h>
 #include <edgefx/backend/to_backend.h>
 #include <edgefx/dialect/decompose.h>
+#include <edgefx/dialect/rename_as_traced.h>
+#include <edgefx/dialect/to_edge.h>
 #include <edgefx/ir/argument.h>
 #include <edgefx/ir/dead_code.h>
 #include <edgefx/ir/dtype.h>
@@ -26,7 +28,6 @@
 #include <edgefx/ir/sym_expr.h>
 #include <edgefx/ir/sym_value.h>
 #include <edgefx/ir/target.h>
-#include <edgefx/manager/compile_config.h>
 #include <edgefx/manager/constant_value.h>
 #include <edgefx/manager/edge_program_manager.h>
 #include <edgefx/manager/etrecord.h>
@@ -42,9 +43,11 @@
 #include <edgefx/passes/pass.h>
 #include <edgefx/passes/pass_manager.h>
 #include <edgefx/passes/standard.h>
+#include <edgefx/program/check_dialect.h>
 #include <edgefx/program/check_program.h>
 #include <edgefx/program/check_shapes.h>
 #include <edgefx/program/compare_programs.h>
+#include <edgefx/program/compile_config.h>
 #include <edgefx/program/delegated_text.h>
 #include <edgefx/program/exported_program.h>
 #include <edgefx/program/lowered_module.h>

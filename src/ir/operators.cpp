@@ -17,6 +17,11 @@
 namespace edgefx {
 namespace {
 
+bool isTensorType(const c10::Type& type) {
+  const auto* const optional = type.castRaw<c10::OptionalType>();
+  return (optional == nullptr ? type : *optional->getElementType()).kind() == c10::TypeKind::TensorType;
+}
+
 std::optional<OperatorInfo> askDispatcher(std::string_view ns, std::string_view op,
                                           std::string_view overload) {
   std::string name(ns);
@@ -34,6 +39,7 @@ std::optional<OperatorInfo> askDispatcher(std::string_view ns, std::string_view 
     argument.keywordOnly = declared.kwarg_only();
     argument.isAlias = declared.alias_info() != nullptr;
     argument.isWritten = argument.isAlias && declared.alias_info()->isWrite();
+    argument.isTensor = isTensorType(*declared.type());
     info.isMutable = info.isMutable || argument.isWritten;
     info.arguments.push_back(std::move(argument));
   }

@@ -15,6 +15,7 @@ struct OperatorArgument {
   bool keywordOnly = false;
   bool isWritten = false;  // the operator writes into it: Tensor(a!)
   bool isAlias = false;    // results may share its memory: Tensor(a)
+  bool isTensor = false;   // one tensor, which may be optional
 };
 
 // What is known of an operator by its name.

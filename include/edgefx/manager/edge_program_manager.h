@@ -1,10 +1,10 @@
 #pragma once
 
 #include <edgefx/backend/backend_registry.h>
-#include <edgefx/manager/compile_config.h>
 #include <edgefx/manager/constant_value.h>
 #include <edgefx/manager/etrecord.h>
 #include <edgefx/passes/pass_manager.h>
+#include <edgefx/program/compile_config.h>
 #include <edgefx/program/exported_program.h>
 
 #include <memory>

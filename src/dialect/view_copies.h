@@ -1,0 +1,14 @@
+#pragma once
+
+#include <edgefx/ir/target.h>
+
+#include <optional>
+#include <string_view>
+
+namespace edgefx::detail {
+
+// The operator that copies what this view shows, "aten.view_copy.default" of "aten.view.default", of the ATen
+// dialect; nothing if the target is no view that has one. O(log views).
+std::optional<Target> viewCopyOf(Target target);
+
+}  // namespace edgefx::detail
