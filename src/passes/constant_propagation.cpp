@@ -1,5 +1,6 @@
 #include <edgefx/ir/node_queries.h>
 #include <edgefx/ir/scalar_type.h>
+#include <edgefx/ir/shape_inference.h>
 #include <edgefx/passes/standard.h>
 #include <edgefx/program/tensor_table.h>
 #include <edgefx/rewrite/program_rewriter.h>
@@ -157,6 +158,8 @@ class ConstantFolder : public detail::LeafValues {
     if (!bytes || *bytes > options_.mostBytes || *bytes > options_.mostBytesInAll - held_) return;
     try {
       const std::optional<int64_t> index = getitemIndex(node);
+      // What is recorded may be wrong: nothing is computed before its size is known.
+      if (!index && bytesOf(inferValue(node).get()) != bytes) return;
       const std::optional<c10::IValue> value =
           index ? std::optional(detail::itemAt(this->node(node.arg(0).asNode()), *index))
                 : detail::evaluateCall(node, *this);

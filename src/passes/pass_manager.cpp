@@ -109,6 +109,8 @@ std::unique_ptr<ExportedProgram> PassManager::runOnCopy(const ExportedProgram& p
               {method, {all.begin() + static_cast<std::ptrdiff_t>(i), all.end()}, before, error});
         } catch (const std::exception& other) {
           error.addNote(std::string("an observer failed, too: ") + other.what());
+        } catch (...) {
+          error.addNote("an observer failed, too");
         }
       }
       throw;

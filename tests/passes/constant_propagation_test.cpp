@@ -146,6 +146,15 @@ TEST_F(ConstantFolding, HugeResultsAreNotComputed) {
   EXPECT_FALSE(PassManager({constantPropagationPass()}).run(program));
 }
 
+TEST_F(ConstantFolding, SizesThatAreRecordedWrongAreFound) {
+  Node& c = builder.constant("c", sampleTensor({1}));
+  Node& x = builder.userInput("x", tensorValue({4}));
+  Node& large = op("aten.repeat.default", {c, Arg::list({int64_t{1} << 40})});
+  builder.userOutput(op("aten.add.Tensor", {large, x}));
+  ExportedProgram program = builder.finish();
+  EXPECT_FALSE(PassManager({constantPropagationPass()}).run(program));
+}
+
 TEST_F(ConstantFolding, ResultsOfTheProgramKeepMemoryOfTheirOwn) {
   Node& c = builder.constant("c", sampleTensor({4}));
   Node& inner = op("aten.neg.default", {c});
