@@ -26,6 +26,7 @@ void addLowerCommand(CLI::App& app, Command& chosen);
 void addReportCommand(CLI::App& app, Command& chosen);
 void addRunCommand(CLI::App& app, Command& chosen);
 void addCompareCommand(CLI::App& app, Command& chosen);
+void addToEdgeCommand(CLI::App& app, Command& chosen);
 
 // Ends the tool with that exit code, whatever its message was thrown as. Results so far are kept.
 struct CommandError : std::runtime_error {

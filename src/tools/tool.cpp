@@ -68,6 +68,7 @@ ToolResult runTool(const std::vector<std::string>& arguments) {
   addPrintCommand(app, chosen);
   addVerifyCommand(app, chosen);
   addConvertCommand(app, chosen);
+  addToEdgeCommand(app, chosen);
   addLowerCommand(app, chosen);
   addReportCommand(app, chosen);
   addRunCommand(app, chosen);
