@@ -11,6 +11,7 @@
 #include <edgefx/backend/plugin.h>
 #include <edgefx/backend/to_backend.h>
 #include <edgefx/dialect/decompose.h>
+#include <edgefx/dialect/functionalize.h>
 #include <edgefx/dialect/rename_as_traced.h>
 #include <edgefx/dialect/to_edge.h>
 #include <edgefx/ir/argument.h>
@@ -31,6 +32,7 @@
 #include <edgefx/manager/constant_value.h>
 #include <edgefx/manager/edge_program_manager.h>
 #include <edgefx/manager/etrecord.h>
+#include <edgefx/manager/to_edge.h>
 #include <edgefx/partition/aoti_partitioner.h>
 #include <edgefx/partition/capability_partitioner.h>
 #include <edgefx/partition/control_flow.h>

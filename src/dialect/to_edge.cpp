@@ -99,6 +99,7 @@ class EdgePass {
   struct Frame {
     GraphModule* module;
     Node* next;
+    bool isAutocast;        // operators compute in other dtypes than they are given
     NodeMap<char> changed;  // whether a node's value is described otherwise than before
   };
 
@@ -112,9 +113,9 @@ class EdgePass {
     }
   }
 
-  void enter(GraphModule& module) {
+  void enter(GraphModule& module, bool isAutocast = false) {
     entered_.insert(&module);
-    frames_.push_back({&module, module.graph().front(), NodeMap<char>(module.graph())});
+    frames_.push_back({&module, module.graph().front(), isAutocast, NodeMap<char>(module.graph())});
   }
 
   void walk() {
@@ -148,9 +149,10 @@ class EdgePass {
     for (const Node*& operand : passed) {
       if (operand != nullptr && frames_.back().changed[*operand] == 0) operand = nullptr;
     }
+    const bool isAutocast = frames_.back().isAutocast || call.target().name() == "wrap_with_autocast";
     std::ranges::reverse(branches);  // the first one is walked first
     for (GraphModule* branch : branches) {
-      enter(*branch);
+      enter(*branch, isAutocast);
       const std::vector<Node*> inputs = branch->graph().placeholders();
       const size_t count = std::min(passed.size(), inputs.size());
       for (size_t i = 1; i <= count; ++i) {
@@ -183,7 +185,7 @@ class EdgePass {
       isChanged = operands_.castToOneDtype(node) || isChanged;
     }
     for (const Node& input : node.inputs()) isChanged = isChanged || frames_.back().changed[input] != 0;
-    if (isChanged) describe(node, inferValue(node));
+    if (isChanged && !frames_.back().isAutocast) describe(node, inferValue(node));
     if (changesNothing(node)) {
       node.replaceAllUsesWith(node.arg(0).asNode());
     } else if (!config_.skipDimOrder && detail::useDimOrder(node)) {
@@ -261,7 +263,7 @@ void eraseMetadataChecks(GraphModule& top) {
 
 void refusePreservedViews(const EdgeCompileConfig& config) {
   for (const std::string& name : config.preserveOps) {
-    if (!detail::viewCopyOf(Target(name).toAten())) continue;
+    if (!detail::isViewOrPacket(Target(name).toAten())) continue;
     fail<UsageError>("cannot preserve operator '{}': it is a view, and edge programs call its copy", name);
   }
 }

@@ -47,4 +47,11 @@ std::optional<Target> viewCopyOf(Target target) {
   return Target(copy);
 }
 
+bool isViewOrPacket(Target target) {
+  if (target.kind() != TargetKind::Packet) return viewCopyOf(target).has_value();
+  return target.ns() == "aten" &&
+         std::any_of(std::begin(kViews), std::end(kViews),
+                     [&](std::string_view view) { return view.substr(0, view.find('.')) == target.op(); });
+}
+
 }  // namespace edgefx::detail

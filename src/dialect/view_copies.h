@@ -11,4 +11,7 @@ namespace edgefx::detail {
 // dialect; nothing if the target is no view that has one. O(log views).
 std::optional<Target> viewCopyOf(Target target);
 
+// Whether the target is a view that edge programs call the copy of, or the packet of one. O(views).
+bool isViewOrPacket(Target target);
+
 }  // namespace edgefx::detail

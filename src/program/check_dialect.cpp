@@ -35,6 +35,13 @@ std::set<std::string, std::less<>> namesOf(const std::vector<std::string>& opera
   return names;
 }
 
+// Whether a list names the operator, or its packet.
+bool listsOperator(const std::set<std::string, std::less<>>& names, Target target) {
+  if (names.empty()) return false;
+  if (names.contains(target.name())) return true;
+  return names.contains(target.name().substr(0, target.ns().size() + 1 + target.op().size()));
+}
+
 // What is wrong with calls of an operator, whatever their arguments; no rule if nothing is.
 struct Fault {
   std::string_view rule;
@@ -81,7 +88,7 @@ class DialectChecker {
   }
 
   bool writesStatistics(const Node& call) const {
-    if (excepted_.contains(call.target().name())) return false;
+    if (listsOperator(excepted_, call.target())) return false;
     for (size_t i = 0; i < call.args().size(); ++i) {
       if (call.args()[i].isNode() && writesUndeclared(call, i)) return true;
     }
@@ -115,7 +122,7 @@ class DialectChecker {
   Fault judgeOperator(Target target) const {
     const std::string_view name = target.name();
     const bool isEdge = target.kind() == TargetKind::EdgeOperator;
-    if (excepted_.contains(name)) return {};
+    if (listsOperator(excepted_, target)) return {};
     if (operators_ != OperatorSet::Training) {
       const OperatorInfo* const info = findOperator(target);
       if (info != nullptr && info->isMutable)
@@ -133,7 +140,7 @@ class DialectChecker {
       return {"edge operator", fmt::format("operator '{}' is not an edge operator", name)};
     }
     if (Fault fault = judgeDimOrder(target); !fault.rule.empty()) return fault;
-    if (detail::isCoreAtenView(name) && preserved_.contains(name)) {
+    if (detail::isCoreAtenView(name) && listsOperator(preserved_, target)) {
       return {"preserved", fmt::format("operator '{}' cannot be preserved: it is a view", name)};
     }
     if (detail::isCoreAtenView(name)) {
@@ -145,7 +152,7 @@ class DialectChecker {
 
   Fault judgeCore(Target target) const {
     const std::string_view name = target.name();
-    if (target.ns() != "aten" || preserved_.contains(name) || detail::staysAten(target)) return {};
+    if (target.ns() != "aten" || listsOperator(preserved_, target) || detail::staysAten(target)) return {};
     if (detail::isCoreAten(name) || (operators_ == OperatorSet::Edge && detail::isViewCopy(name))) return {};
     return {"core ATen", fmt::format("operator '{}' is not in the Core ATen opset", name)};
   }

@@ -27,6 +27,7 @@ void addOptCommand(CLI::App& app, Command& chosen);
 void addReportCommand(CLI::App& app, Command& chosen);
 void addRunCommand(CLI::App& app, Command& chosen);
 void addCompareCommand(CLI::App& app, Command& chosen);
+void addToEdgeCommand(CLI::App& app, Command& chosen);
 
 // Ends the tool with that exit code, whatever its message was thrown as. Results so far are kept.
 struct CommandError : std::runtime_error {

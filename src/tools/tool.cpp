@@ -71,6 +71,7 @@ ToolResult runTool(const std::vector<std::string>& arguments) {
   addPrintCommand(app, chosen);
   addVerifyCommand(app, chosen);
   addConvertCommand(app, chosen);
+  addToEdgeCommand(app, chosen);
   addLowerCommand(app, chosen);
   addOptCommand(app, chosen);
   addReportCommand(app, chosen);

@@ -9,6 +9,7 @@
 #include <edgefx/support/error.h>
 
 #include "conformance_tests/conformance_plugin.h"
+#include "conformance_tests/expect_results.h"
 #include "run/operator_equivalents.h"
 #include "support/custom_operators.h"
 #include "support/expected_results.h"
@@ -85,31 +86,6 @@ void forEachStart(Visit&& visit) {
     Start start{corpus.name + " (edge)", loadProgram(edge), std::move(calls)};
     wrapAsEdge(start.program);
     visit(std::move(start));
-  }
-}
-
-// One call after the other, with the state that the calls before have left.
-void expectResults(const ExportedProgram& program, const std::vector<tools::RunCase>& calls,
-                   const std::string& what) {
-  Interpreter interpreter(program);
-  for (size_t call = 0; call < calls.size(); ++call) {
-    std::vector<c10::IValue> inputs;
-    for (const c10::IValue& input : calls[call].inputs) {
-      inputs.push_back(input.isTensor() ? c10::IValue(input.toTensor().clone()) : input);
-    }
-    const std::vector<c10::IValue> results = interpreter.run(inputs);
-    ASSERT_TRUE(calls[call].outputs) << what;
-    ASSERT_EQ(results.size(), calls[call].outputs->size()) << what;
-    for (size_t i = 0; i < results.size(); ++i) {
-      const Difference difference = compareValues(results[i], (*calls[call].outputs)[i]);
-      EXPECT_TRUE(difference.agrees) << what << ", call " << call << ", result " << i << ": "
-                                     << difference.reason;
-    }
-    for (const auto& [name, value] : calls[call].buffersAfter) {
-      const Difference difference = compareValues(interpreter.state(name), value);
-      EXPECT_TRUE(difference.agrees) << what << ", call " << call << ", buffer " << name << ": "
-                                     << difference.reason;
-    }
   }
 }
 

@@ -82,7 +82,7 @@ TEST(CheckDialect, ExceptionsAndPreservedOperatorsPass) {
   EXPECT_EQ(foundIn(program, OperatorSet::Edge), "core ATen: n1, core ATen: n2");
   EdgeCompileConfig config;
   config.coreAtenOpsExceptionList = {"torch.ops.aten.median.default"};
-  config.preserveOps = {"aten.std.default"};
+  config.preserveOps = {"aten.std"};
   EXPECT_EQ(foundIn(program, OperatorSet::Edge, config), "");
 }
 
