@@ -32,7 +32,9 @@
 #include <edgefx/manager/constant_value.h>
 #include <edgefx/manager/edge_program_manager.h>
 #include <edgefx/manager/etrecord.h>
+#include <edgefx/manager/recipe.h>
 #include <edgefx/manager/to_edge.h>
+#include <edgefx/manager/to_edge_transform_and_lower.h>
 #include <edgefx/partition/aoti_partitioner.h>
 #include <edgefx/partition/capability_partitioner.h>
 #include <edgefx/partition/control_flow.h>

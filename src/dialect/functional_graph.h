@@ -84,7 +84,7 @@ class FunctionalGraph {
   GraphModule& module_;
   Graph& graph_;
   WriteAnalysis& analysis_;
-  SharedMemory& memory_;
+  WrittenMemory& memory_;
   const size_t mostNodes_;
   std::vector<std::pair<const Node*, const Node*>> sharing_;
   std::vector<std::pair<const Node*, std::string_view>> protected_;

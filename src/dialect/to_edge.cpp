@@ -1,11 +1,11 @@
 #include <edgefx/dialect/rename_as_traced.h>
 #include <edgefx/dialect/to_edge.h>
+#include <edgefx/passes/debug_handles.h>
 #include <edgefx/ir/dead_code.h>
 #include <edgefx/ir/node_queries.h>
 #include <edgefx/ir/shape_inference.h>
 #include <edgefx/rewrite/program_rewriter.h>
 
-#include "dialect/debug_handles.h"
 #include "dialect/dim_order.h"
 #include "dialect/edge_operands.h"
 #include "dialect/view_copies.h"
@@ -281,7 +281,7 @@ ExportedProgram toEdgeDialect(ExportedProgram program, const EdgeCompileConfig& 
   eraseMetadataChecks(program.graphModule());
   eliminateDeadCode(program.graphModule());
   ProgramRewriter(program).eraseDeadInputs({InputKind::Parameter});
-  detail::addDebugHandles(program.graphModule());
+  addDebugHandles(program);
   EdgePass(program, config).run();
   eliminateDeadCode(program.graphModule());
   wrapAsEdge(program);

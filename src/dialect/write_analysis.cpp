@@ -78,17 +78,17 @@ bool takesMoreResults(const Node& call) {
   return name == "cond" || name == "invoke_subgraph" || name.starts_with("wrap_with_");
 }
 
-SharedMemory::SharedMemory(const Graph& graph) : parent_(graph.idBound()), isWritten_(graph.idBound(), 0) {
+WrittenMemory::WrittenMemory(const Graph& graph) : parent_(graph.idBound()), isWritten_(graph.idBound(), 0) {
   std::iota(parent_.begin(), parent_.end(), uint32_t{0});
 }
 
-uint32_t SharedMemory::groupOf(const Node& node) {
+uint32_t WrittenMemory::groupOf(const Node& node) {
   uint32_t at = node.id();
   while (parent_[at] != at) at = parent_[at] = parent_[parent_[at]];
   return at;
 }
 
-void SharedMemory::finish() {
+void WrittenMemory::finish() {
   for (uint32_t id = 0; id < parent_.size(); ++id) {
     if (isWritten_[id] == 0) continue;
     uint32_t at = id;
@@ -97,15 +97,15 @@ void SharedMemory::finish() {
   }
 }
 
-bool SharedMemory::isWritten(const Node& node) {
+bool WrittenMemory::isWritten(const Node& node) {
   return node.id() < parent_.size() && isWritten_[groupOf(node)] != 0;
 }
 
-WriteAnalysis::WriteAnalysis(GraphModule& top, Sharing sharing) : modules_(namedModules(top)) {
+WriteAnalysis::WriteAnalysis(GraphModule& top, SameMemory sharing) : modules_(namedModules(top)) {
   std::ranges::reverse(modules_);
   for (const NestedModule& nested : modules_) {
     try {
-      visit(nested, nested.module == &top ? sharing : Sharing());
+      visit(nested, nested.module == &top ? sharing : SameMemory());
     } catch (Error& error) {
       Diagnostic place;
       place.graph = nested.path;
@@ -115,10 +115,10 @@ WriteAnalysis::WriteAnalysis(GraphModule& top, Sharing sharing) : modules_(named
   }
 }
 
-void WriteAnalysis::visit(const NestedModule& nested, Sharing sharing) {
+void WriteAnalysis::visit(const NestedModule& nested, SameMemory sharing) {
   joinBranches(nested);
   GraphModule& module = *nested.module;
-  SharedMemory memory(module.graph());
+  WrittenMemory memory(module.graph());
   for (const auto& [first, second] : sharing) memory.join(*first, *second);
   std::unordered_map<const Node*, CallSharing> calls;  // never iterated over
   for (const Node& node : module.graph().nodes()) {
@@ -250,7 +250,7 @@ CallSharing WriteAnalysis::sharingOfGraphs(const Node& call, GraphModule& owner)
   return sharing;
 }
 
-void WriteAnalysis::summarize(GraphModule& module, SharedMemory& memory) {
+void WriteAnalysis::summarize(GraphModule& module, WrittenMemory& memory) {
   GraphSummary& summary = summaries_[&module];
   const std::vector<Node*> inputs = module.graph().placeholders();
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -14,10 +14,10 @@
 namespace edgefx::detail {
 
 // Groups of nodes whose values may share memory.
-class SharedMemory {
+class WrittenMemory {
  public:
-  SharedMemory() = default;
-  explicit SharedMemory(const Graph& graph);
+  WrittenMemory() = default;
+  explicit WrittenMemory(const Graph& graph);
 
   uint32_t groupOf(const Node& node);
   void join(const Node& a, const Node& b) { parent_[groupOf(a)] = groupOf(b); }
@@ -59,19 +59,19 @@ class WriteAnalysis {
   // Modules with their paths, children before their parents.
   const std::vector<NestedModule>& modules() const { return modules_; }
   const GraphSummary& summaryOf(const GraphModule& module) const { return summaries_.at(&module); }
-  SharedMemory& memoryOf(const GraphModule& module) { return memories_.at(&module); }
+  WrittenMemory& memoryOf(const GraphModule& module) { return memories_.at(&module); }
   // O(operands and results of the call's graphs).
   CallSharing sharingOfGraphs(const Node& call, GraphModule& owner) const;
 
  private:
-  using Sharing = std::span<const std::pair<const Node*, const Node*>>;
-  void visit(const NestedModule& nested, Sharing sharing);
+  using SameMemory = std::span<const std::pair<const Node*, const Node*>>;
+  void visit(const NestedModule& nested, SameMemory sharing);
   void joinBranches(const NestedModule& nested);
-  void summarize(GraphModule& module, SharedMemory& memory);
+  void summarize(GraphModule& module, WrittenMemory& memory);
 
   std::vector<NestedModule> modules_;
   std::unordered_map<const GraphModule*, GraphSummary> summaries_;  // never iterated over
-  std::unordered_map<const GraphModule*, SharedMemory> memories_;
+  std::unordered_map<const GraphModule*, WrittenMemory> memories_;
   bool writesAnything_ = false;
 };
 

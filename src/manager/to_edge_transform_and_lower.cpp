@@ -1,3 +1,4 @@
+#include <edgefx/backend/to_backend.h>
 #include <edgefx/manager/to_edge_transform_and_lower.h>
 #include <edgefx/passes/standard.h>
 
@@ -58,8 +59,8 @@ void refuseLeftovers(const EdgeProgramManager& manager, std::string_view method,
       diagnostic.graph = at.path;
       diagnostic.node = node.name();
       diagnostic.nodeText = node.text();
-      if (const std::string* reason = node.meta().find(kWhyNotDelegated))
-        diagnostic.notes.push_back(fmt::format("it was not delegated: {}", *reason));
+      if (const SharedText* reason = node.meta().find(kWhyNotDelegated))
+        diagnostic.notes.push_back(fmt::format("it was not delegated: {}", **reason));
       findings.add(std::move(diagnostic));
     }
   }

@@ -162,8 +162,12 @@ void collectHandles(const ExportedProgram& program, std::unordered_set<int64_t>&
 
 }  // namespace
 
+bool addDebugHandles(ExportedProgram& program) {
+  return HandleGiver().run(program);
+}
+
 PassRef debugHandlesPass() {
-  return programPass("debug-handles", [](ExportedProgram& program) { return HandleGiver().run(program); });
+  return programPass("debug-handles", addDebugHandles);
 }
 
 std::vector<Diagnostic> findLostDebugHandles(const ExportedProgram& before, const ExportedProgram& after) {

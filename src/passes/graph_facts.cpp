@@ -7,23 +7,9 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
-#include <unordered_map>
 
 namespace edgefx::detail {
 namespace {
-
-void joinInputsOfOneMemory(SharedMemory& memory, const ExportedProgram& program) {
-  std::unordered_map<const void*, const Node*> first;
-  const std::vector<const Node*> placeholders = program.graph().placeholders();
-  const std::vector<InputSpec>& specs = program.signature.inputs;
-  for (size_t i = 0; i < std::min(placeholders.size(), specs.size()); ++i) {
-    if (!isStoredTensor(specs[i].kind)) continue;
-    const StoredTensor* stored = program.findStored(specs[i]);
-    if (stored == nullptr || stored->storage().empty()) continue;
-    const auto [known, isNew] = first.try_emplace(stored->storage().data(), placeholders[i]);
-    if (!isNew) memory.join(*placeholders[i], *known->second);
-  }
-}
 
 // Functions of Python that compute values from values.
 bool isPureFunction(std::string_view name) {
@@ -42,7 +28,9 @@ bool isPureFunction(std::string_view name) {
 
 GraphFacts::GraphFacts(const GraphModule& module, const ExportedProgram& program)
     : memory(module), isResult_(module.graph(), 0) {
-  if (&module == &program.graphModule()) joinInputsOfOneMemory(memory, program);
+  if (&module == &program.graphModule()) {
+    for (const auto& [first, other] : inputsOfOneMemory(program)) memory.join(*first, *other);
+  }
   const Node* output = module.graph().back();
   if (output == nullptr || !output->isOutput()) return;
   for (const Node& result : output->inputs()) isResult_[result] = 1;

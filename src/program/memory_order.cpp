@@ -127,19 +127,6 @@ void joinViews(const Node& node, MemoryGroups& groups) {
   }
 }
 
-void joinSharedInputs(const ExportedProgram& program, MemoryGroups& groups) {
-  const SignatureIndex index(program.signature);
-  std::unordered_map<const void*, const Node*> first;
-  for (const Node& node : program.graph().nodes()) {
-    const InputSpec* const spec = node.isPlaceholder() ? index.findInput(node.name()) : nullptr;
-    const void* const memory =
-        spec != nullptr && isStoredTensor(spec->kind) ? memoryOf(program, *spec) : nullptr;
-    if (memory == nullptr) continue;
-    const auto [found, isNew] = first.emplace(memory, &node);
-    if (!isNew) groups.join(node, *found->second);
-  }
-}
-
 // The groups that a call writes.
 std::vector<uint32_t> writtenGroups(const Node& node, MemoryGroups& groups) {
   std::vector<uint32_t> written;
@@ -183,13 +170,30 @@ const void* memoryOf(const ExportedProgram& program, const InputSpec& spec) {
   return found == nullptr || found->isOpaque() ? nullptr : found->storage().data();
 }
 
+std::vector<std::pair<const Node*, const Node*>> inputsOfOneMemory(const ExportedProgram& program) {
+  std::vector<std::pair<const Node*, const Node*>> pairs;
+  const SignatureIndex index(program.signature);
+  std::unordered_map<const void*, const Node*> first;
+  for (const Node& node : program.graph().nodes()) {
+    const InputSpec* const spec = node.isPlaceholder() ? index.findInput(node.name()) : nullptr;
+    const void* const memory =
+        spec != nullptr && isStoredTensor(spec->kind) ? memoryOf(program, *spec) : nullptr;
+    if (memory == nullptr) continue;
+    const auto [found, isNew] = first.emplace(memory, &node);
+    if (!isNew) pairs.emplace_back(found->second, &node);
+  }
+  return pairs;
+}
+
 MemoryOrder::MemoryOrder(const Graph& graph, const GraphModule* owner, const ExportedProgram* program) {
   const std::vector<bool> isWriter = findWriters(graph, owner);
   if (isWriter.empty()) return;
 
   MemoryGroups groups(graph);
   for (const Node& node : graph.nodes()) joinViews(node, groups);
-  if (program != nullptr && owner == &program->graphModule()) joinSharedInputs(*program, groups);
+  if (program != nullptr && owner == &program->graphModule()) {
+    for (const auto& [first, other] : inputsOfOneMemory(*program)) groups.join(*first, *other);
+  }
   struct Accesses {
     bool isWritten = false;
     const Node* lastWriter = nullptr;

@@ -16,6 +16,10 @@ std::vector<bool> inPlaceWriters(const GraphModule& owner);
 // Where the memory of a stored tensor begins; null for what has none. Two that begin at one address share it.
 const void* memoryOf(const ExportedProgram& program, const InputSpec& spec);
 
+// Placeholders of the top level graph whose stored tensors are in one memory: each with the first of them.
+// O(nodes + specs).
+std::vector<std::pair<const Node*, const Node*>> inputsOfOneMemory(const ExportedProgram& program);
+
 // Which nodes of a graph must keep their order though no value passes between them: one writes memory in
 // place that the other reads or writes too, directly or through views. As schemas tell it; operators without
 // a schema are taken to write nothing. Calls of graphs and delegates in which anything is written count as
