@@ -71,7 +71,7 @@ std::string numberedText(const std::string& text) {
   return out;
 }
 
-std::string programText(const ExportedProgram& program) {
+std::string graphAndSignature(const ExportedProgram& program) {
   std::string out;
   for (const ConstNestedModule& nested : namedModules(program.graphModule())) {
     if (nested.parent != nullptr) out += "# submodule " + nested.path + '\n';
@@ -141,7 +141,7 @@ TEST(DecomposeGoldens, FunctionalProgramsHavePythonsForm) {
     if (!isFunctional(program)) continue;
     decompose(program);
     eliminateDeadCode(program.graphModule());
-    const std::string made = numberedText(programText(program)), wanted = numberedText(readFile(golden));
+    const std::string made = numberedText(graphAndSignature(program)), wanted = numberedText(readFile(golden));
     if (otherForms().contains(corpus.name)) {
       EXPECT_NE(made, wanted) << "has Python's form";
       continue;
@@ -194,7 +194,7 @@ TEST(DecomposeGoldens, EveryProgramGivesTheSameNumbers) {
         continue;  // an assertion wants other inputs
       }
       const VerifyReport report = verifyLowering(before, after, {.tolerance = {1e-5, 1e-4}});
-      EXPECT_TRUE(report.agrees()) << report.text() << programText(after);
+      EXPECT_TRUE(report.agrees()) << report.text() << graphAndSignature(after);
       ++compared;
     } catch (const UnsupportedError&) {
       continue;  // inputs that cannot be made up

@@ -22,7 +22,7 @@
 namespace edgefx::test {
 namespace {
 
-EdgeProgramManager::Methods twoMethods() {
+EdgeProgramManager::Methods promptAndStep() {
   EdgeProgramManager::Methods methods;
   methods.emplace_back("prefill", tinyProgram());
   methods.emplace_back("decode", countingProgram());
@@ -64,7 +64,7 @@ LoweringRecipe wholeRecipe() {
 
 TEST(LoweringSession, EM22_OperatorBackendsSeeWhatDelegatesLeft) {
   const BackendRegistry registry = textBackends({"BackendA"});
-  LoweringSession session(twoMethods(), wholeRecipe(), registry, {{"eos", ConstantValue(2)}});
+  LoweringSession session(promptAndStep(), wholeRecipe(), registry, {{"eos", ConstantValue(2)}});
   session.run();
   const EdgeProgramManager* const lowered = session.artifact(Stage::ToEdgeTransformAndLower);
   const EdgeProgramManager* const transformed = session.artifact(Stage::TransformManager);
@@ -72,10 +72,10 @@ TEST(LoweringSession, EM22_OperatorBackendsSeeWhatDelegatesLeft) {
   ASSERT_NE(transformed, nullptr);
   EXPECT_EQ(session.artifact(Stage::ToEdge), nullptr);
   for (const char* method : {"prefill", "decode"}) {
-    EXPECT_TRUE(calls(*lowered, method, "higher_order.executorch_call_delegate"));
+    EXPECT_TRUE(calls(*lowered, method, "executorch_call_delegate"));
     EXPECT_FALSE(calls(*lowered, method, "aten.mul.Tensor"));
     EXPECT_TRUE(calls(*lowered, method, "aten.relu.default"));
-    EXPECT_TRUE(calls(*transformed, method, "higher_order.executorch_call_delegate"));
+    EXPECT_TRUE(calls(*transformed, method, "executorch_call_delegate"));
     EXPECT_TRUE(calls(*transformed, method, "mylib.relu.default"));
   }
   EXPECT_EQ(transformed->constantMethods().size(), 1u);
@@ -83,16 +83,16 @@ TEST(LoweringSession, EM22_OperatorBackendsSeeWhatDelegatesLeft) {
 
 TEST(LoweringSession, EM24_TheManagerIsThatOfTheLastStage) {
   const BackendRegistry registry = textBackends({"BackendA"});
-  LoweringSession session(twoMethods(), wholeRecipe(), registry);
+  LoweringSession session(promptAndStep(), wholeRecipe(), registry);
   EXPECT_THROW(session.edgeProgramManager(), UsageError);
   session.run();
   EXPECT_EQ(&session.edgeProgramManager(), session.artifact(Stage::TransformManager));
   LoweringRecipe staged = wholeRecipe();
   staged.stages = {Stage::ToEdge, Stage::ToBackend};
-  LoweringSession early(twoMethods(), staged, registry);
+  LoweringSession early(promptAndStep(), staged, registry);
   early.run();
   EXPECT_EQ(&early.edgeProgramManager(), early.artifact(Stage::ToBackend));
-  EXPECT_TRUE(calls(early.edgeProgramManager(), "decode", "higher_order.executorch_call_delegate"));
+  EXPECT_TRUE(calls(early.edgeProgramManager(), "decode", "executorch_call_delegate"));
   EXPECT_TRUE(calls(*early.artifact(Stage::ToEdge), "decode", "aten.mul.Tensor"));
 }
 
@@ -107,7 +107,7 @@ TEST(LoweringSession, EM25_AFailedRunKeepsWhatItsEarlierStagesMade) {
         return inner->lower(std::move(program), method);
       },
       "moody")};
-  LoweringSession session(twoMethods(), recipe, registry);
+  LoweringSession session(promptAndStep(), recipe, registry);
   session.run();
   ASSERT_NE(session.artifact(Stage::TransformManager), nullptr);
   fails = true;
@@ -129,11 +129,11 @@ TEST(LoweringSession, EM26_ValidityIsOffIfThereAreOperatorBackends) {
   LoweringRecipe recipe{.name = "r", .config = EdgeCompileConfig()};
   recipe.config->skipDimOrder = true;
   recipe.stages = {Stage::ToEdge};
-  LoweringSession strict(twoMethods(), recipe, registry);
+  LoweringSession strict(promptAndStep(), recipe, registry);
   strict.run();
   EXPECT_TRUE(strict.edgeProgramManager().compileConfig().checkIrValidity);
   recipe.opBackends = {ownRelu()};
-  LoweringSession relaxed(twoMethods(), recipe, registry);
+  LoweringSession relaxed(promptAndStep(), recipe, registry);
   relaxed.run();
   EXPECT_FALSE(relaxed.edgeProgramManager().compileConfig().checkIrValidity);
   EXPECT_TRUE(relaxed.edgeProgramManager().compileConfig().skipDimOrder);
@@ -159,7 +159,7 @@ TEST(LoweringSession, EM23_TransformPassesRunOnce) {
                           .transformPasses = {counting("all")},
                           .transformPassesOfMethod = {{"decode", {counting("decode")}}},
                           .stages = stages};
-    LoweringSession session(twoMethods(), recipe, registry);
+    LoweringSession session(promptAndStep(), recipe, registry);
     session.run();
     EXPECT_EQ(ran, (std::vector<std::string>{"all", "all", "decode"}));
   }
@@ -172,7 +172,7 @@ TEST(LoweringSession, EM23_WithoutPassesTheProgramsStayTheSame) {
                                        wasAsked = manager.methods().size() == 2;
                                        return std::vector<PassRef>();
                                      }}};
-  LoweringSession session(twoMethods(), recipe, registry);
+  LoweringSession session(promptAndStep(), recipe, registry);
   session.run();
   EXPECT_TRUE(wasAsked);
   for (const char* method : {"prefill", "decode"}) {
@@ -198,7 +198,7 @@ TEST(LoweringSession, EM23_EachBackendGetsTheResultOfTheOneBeforeAndPassesFollow
     sawSwish = calls(manager, "decode", "mylib.swish.default");
     return std::vector<PassRef>();
   }};
-  LoweringSession session(twoMethods(), recipe, registry);
+  LoweringSession session(promptAndStep(), recipe, registry);
   session.run();
   EXPECT_TRUE(sawRelu);
   EXPECT_TRUE(sawSwish);
@@ -212,7 +212,7 @@ TEST(LoweringSession, PartitionersOfAMethodComeAfterThoseOfAll) {
          return partitionBySupport(program, support::operators({"aten.relu.default"}),
                                    {.spec = {"BackendB"}});
        })}}};
-  LoweringSession session(twoMethods(), recipe, registry);
+  LoweringSession session(promptAndStep(), recipe, registry);
   session.run();
   EXPECT_TRUE(calls(session.edgeProgramManager(), "prefill", "aten.relu.default"));
   EXPECT_FALSE(calls(session.edgeProgramManager(), "prefill", "aten.mul.Tensor"));
@@ -225,7 +225,7 @@ TEST(LoweringSession, SavesTheMethodsAsModelsOfOneFile) {
   const BackendRegistry registry = textBackends({"BackendA"});
   LoweringRecipe recipe = wholeRecipe();
   recipe.saveTo = file;
-  LoweringSession session(twoMethods(), recipe, registry);
+  LoweringSession session(promptAndStep(), recipe, registry);
   session.run();
   const Archive archive = loadArchive(file);
   ASSERT_EQ(archive.models.size(), 2u);
@@ -238,14 +238,14 @@ TEST(LoweringSession, SavesTheMethodsAsModelsOfOneFile) {
 TEST(LoweringSession, UnknownMethodsAreRefused) {
   const BackendRegistry registry = textBackends({"BackendA"});
   const LoweringRecipe recipe{.name = "r", .partitionersOfMethod = {{"warmup", {multiplications()}}}};
-  const UsageError error = caught<UsageError>([&] { LoweringSession(twoMethods(), recipe, registry); });
+  const UsageError error = caught<UsageError>([&] { LoweringSession(promptAndStep(), recipe, registry); });
   EXPECT_CONTAINS(error.what(),
                   "recipe 'r' names method 'warmup', which there is not; there are 'prefill', 'decode'");
 }
 
 TEST(LoweringSession, AFaultNamesStageAndRecipe) {
   const BackendRegistry registry;  // without the backend that the tags ask for
-  LoweringSession session(twoMethods(), wholeRecipe(), registry);
+  LoweringSession session(promptAndStep(), wholeRecipe(), registry);
   const LoweringError error = caught<LoweringError>([&] { session.run(); });
   EXPECT_CONTAINS(error.what(), "BackendA");
   EXPECT_CONTAINS(error.what(), "in stage 'to-edge-transform-and-lower' of recipe 'npu'");

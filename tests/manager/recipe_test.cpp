@@ -30,7 +30,7 @@ std::string refusalOf(const LoweringRecipe& recipe) {
   try {
     checkRecipe(recipe);
   } catch (const UsageError& error) {
-    return error.what();
+    return error.diagnostics().front().message;
   }
   return "";
 }
@@ -195,7 +195,7 @@ TEST(Recipe, EM27_RecipesOfOneKindMustAgree) {
       combineRecipes({a, b});
       ADD_FAILURE() << "nothing was thrown";
     } catch (const UsageError& error) {
-      EXPECT_EQ(std::string(error.what()),
+      EXPECT_EQ(error.diagnostics().front().message,
                 std::string("recipes 'a' and 'b' disagree in checkIrValidity, skipDimOrder of their configs, "
                             "and ") +
                     (partition ? "both partition" : "neither partitions"));
