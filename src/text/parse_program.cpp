@@ -453,29 +453,6 @@ void ProgramParser::finishMetadata() {
   }
 }
 
-void ProgramParser::finishDelegates() {
-  constexpr size_t kDeepestLowered = 32;
-  std::vector<size_t> depths(lowered_.size(), 1);
-  for (size_t i = delegateUses_.size(); i-- > 0;) {
-    const DelegateUse& use = delegateUses_[i];
-    if (use.number >= lowered_.size())
-      in_.fail(use.at, fmt::format("expected the number of a lowered module, found {}, of {}", use.number,
-                                   lowered_.size()));
-    if (use.holder == kNoHolder) continue;
-    if (use.number <= use.holder) {
-      in_.fail(use.at, fmt::format("expected a lowered module after number {}, which holds it, found {}",
-                                   use.holder, use.number));
-    }
-    // Uses come in the order of their holders: what is held is finished.
-    depths[use.holder] = std::max(depths[use.holder], depths[use.number] + 1);
-    if (depths[use.holder] > kDeepestLowered)
-      in_.fail(use.at, fmt::format("delegates nested deeper than {} levels", kDeepestLowered));
-  }
-  for (DelegateUse& use : delegateUses_) {
-    at(use.at, [&] { use.owner->addDelegate({use.name, lowered_[use.number], use.hasEffect}); });
-  }
-}
-
 }  // namespace edgefx::detail
 
 namespace edgefx {

@@ -63,11 +63,11 @@ class ProgramParser {
   std::vector<std::string> parseStrings();
   std::vector<int64_t> parseIntegers();
   void finishMetadata();
-  void finishDelegates();
   template <typename Entry>
   void parseEntries(Entry&& entry);
 
   // parse_graph.cpp
+  void finishDelegates();
   void parseGraph(Graph& graph, GraphSignature* signature);
   void parsePlaceholder(Scope& scope, const std::string& name, size_t at);
   void parseStatement(Scope& scope);
