@@ -89,7 +89,7 @@ void forEachStart(Visit&& visit) {
 
 // One call after the other, with the state that the calls before have left.
 void expectResults(const ExportedProgram& program, const std::vector<tools::RunCase>& calls,
-                   const std::string& what) {
+                   const std::string& what, const Tolerance& tolerance = {}) {
   Interpreter interpreter(program);
   for (size_t call = 0; call < calls.size(); ++call) {
     std::vector<c10::IValue> inputs;
@@ -100,7 +100,7 @@ void expectResults(const ExportedProgram& program, const std::vector<tools::RunC
     ASSERT_TRUE(calls[call].outputs) << what;
     ASSERT_EQ(results.size(), calls[call].outputs->size()) << what;
     for (size_t i = 0; i < results.size(); ++i) {
-      const Difference difference = compareValues(results[i], (*calls[call].outputs)[i]);
+      const Difference difference = compareValues(results[i], (*calls[call].outputs)[i], tolerance);
       EXPECT_TRUE(difference.agrees) << what << ", call " << call << ", result " << i << ": "
                                      << difference.reason;
     }
@@ -183,17 +183,21 @@ TEST(RunLowered, AddedConstantsTakePart) {
 TEST(RunLowered, SimplifiedProgramsGivePytorchsResults) {
   std::map<std::string, int> changed;  // by pass
   forEachStart([&](const Start& start) {
+    // Constants lie as is recorded, what the permute_copy of LibTorch 1.13 gives does not; products of
+    // bfloat16 are rounded otherwise then.
+    const bool isCoarse = start.name.starts_with("autocast_region");
+    const Tolerance tolerance = isCoarse ? Tolerance{0.01, 0.01} : Tolerance();
     PassManager all;
     for (const std::string& name : standardPassNames()) {
       ExportedProgram result = start.program.clone();
       all.add(makePass(name));
       if (!PassManager({makePass(name)}).run(result)) continue;
-      expectResults(result, start.calls, start.name + " after " + name);
+      expectResults(result, start.calls, start.name + " after " + name, tolerance);
       ++changed[name];
     }
     ExportedProgram result = start.program.clone();
     all.run(result);
-    expectResults(result, start.calls, start.name + " after all passes");
+    expectResults(result, start.calls, start.name + " after all passes", tolerance);
   });
   for (const char* name : {"common-subexpressions", "debug-handles", "no-ops"})
     EXPECT_GE(changed[name], 3) << name;
