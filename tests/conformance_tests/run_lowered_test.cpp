@@ -172,17 +172,21 @@ TEST(RunLowered, AddedConstantsTakePart) {
 TEST(RunLowered, SimplifiedProgramsGivePytorchsResults) {
   std::map<std::string, int> changed;  // by pass
   forEachStart([&](const Start& start) {
+    // Constants lie as is recorded, what the permute_copy of LibTorch 1.13 gives does not; products of
+    // bfloat16 are rounded otherwise then.
+    const bool isCoarse = start.name.starts_with("autocast_region");
+    const Tolerance tolerance = isCoarse ? Tolerance{0.01, 0.01} : Tolerance();
     PassManager all;
     for (const std::string& name : standardPassNames()) {
       ExportedProgram result = start.program.clone();
       all.add(makePass(name));
       if (!PassManager({makePass(name)}).run(result)) continue;
-      expectResults(result, start.calls, start.name + " after " + name);
+      expectResults(result, start.calls, start.name + " after " + name, tolerance);
       ++changed[name];
     }
     ExportedProgram result = start.program.clone();
     all.run(result);
-    expectResults(result, start.calls, start.name + " after all passes");
+    expectResults(result, start.calls, start.name + " after all passes", tolerance);
   });
   for (const char* name : {"common-subexpressions", "debug-handles", "no-ops"})
     EXPECT_GE(changed[name], 3) << name;
