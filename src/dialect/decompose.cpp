@@ -81,6 +81,8 @@ using detail::DecompositionRule;
 using detail::GraphDecomposer;
 using detail::Replacement;
 
+using NodeNames = std::unordered_set<std::string_view>;
+
 // Graphs that run under autocast, and those inside them.
 template <typename Module, typename Nested>
 std::unordered_set<const GraphModule*> autocastModules(const std::vector<Nested>& all) {
@@ -158,7 +160,7 @@ class GraphPass {
   // Why calls stayed, by node.
   std::unordered_map<const Node*, std::string> reasons;
 
-  void run(const std::unordered_set<std::string>& named) {
+  void run(const NodeNames& named) {
     const InsertionPoint old = graph_.insertionPoint();
     for (Node& node : graph_.nodes()) {
       if (std::exchange(isOutdated_[node], 0) != 0) describeAnew(node);
@@ -186,14 +188,14 @@ class GraphPass {
   }
 
  private:
-  void replace(Node& call, const Replacement& replacement, const std::unordered_set<std::string>& named) {
+  void replace(Node& call, const Replacement& replacement, const NodeNames& named) {
     if (!replacement.isItems) {
       replaceOne(call, *replacement.nodes.front(), named);
       return;
     }
     if (!takesItemsOnly(call, replacement)) {
       reasons.emplace(&call, "a user takes more than one item of its result");
-      return;  // what was made stays without users, which changes nothing
+      return;  // what was made has no users and is erased
     }
     const auto count = static_cast<int64_t>(replacement.nodes.size());
     for (Node* user : call.usersSnapshot()) {
@@ -221,8 +223,8 @@ class GraphPass {
     markUsers(node);
   }
 
-  void replaceOne(Node& old, Node& made, const std::unordered_set<std::string>& named) {
-    if (const std::string name(old.name()); named.contains(name)) renamed.emplace_back(name, &made);
+  void replaceOne(Node& old, Node& made, const NodeNames& named) {
+    if (named.contains(old.name())) renamed.emplace_back(old.name(), &made);
     if (made.value() == nullptr) made.setValue(old.valueRef());
     decomposer_.sizes().replaced(old, made);
     if (!describeSame(made.value(), old.value())) markUsers(old);
@@ -239,8 +241,8 @@ class GraphPass {
 };
 
 // Nodes that signature and calling conventions name.
-std::unordered_set<std::string> namedNodes(const ExportedProgram& program) {
-  std::unordered_set<std::string> names;
+NodeNames namedNodes(const ExportedProgram& program) {
+  NodeNames names;
   for (const OutputSpec& output : program.signature.outputs) names.insert(output.arg.name);
   for (const ModuleCallEntry& entry : program.moduleCallGraph) {
     if (!entry.signature) continue;
@@ -279,7 +281,7 @@ std::vector<UndecomposedOperator> decompose(ExportedProgram& program, const Deco
       }
     }
   }
-  const std::unordered_set<std::string> named = namedNodes(program);
+  const NodeNames named = namedNodes(program);
   static const std::string kAutocast = "it runs under autocast, which changes what operators do";
   static const std::string kNoRule = "there is no rule for it";
   static const std::string kKept = "it was to be kept";

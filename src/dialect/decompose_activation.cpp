@@ -156,7 +156,7 @@ Replacement dropoutRule(Decomposition& c) {
   return c.emitFirst("native_dropout.default", {x, share, true});
 }
 
-constexpr NamedDecomposition kActivationRules[] = {
+constexpr NamedDecomposition kActivationDecompositions[] = {
     {"silu.default", siluRule},
     {"hardswish.default", hardswishRule},
     {"hardsigmoid.default", hardsigmoidRule},
@@ -186,7 +186,7 @@ constexpr NamedDecomposition kActivationRules[] = {
 }  // namespace
 
 std::span<const NamedDecomposition> activationDecompositions() {
-  return kActivationRules;
+  return kActivationDecompositions;
 }
 
 }  // namespace edgefx::detail

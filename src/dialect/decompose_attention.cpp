@@ -8,7 +8,7 @@ namespace edgefx::detail {
 namespace {
 
 // 0 where the mask holds and -inf elsewhere; other masks are added as they are.
-Node* additiveMask(Decomposition& c, Node* mask, const Node& query) {
+Node* maskToAdd(Decomposition& c, Node* mask, const Node& query) {
   if (mask == nullptr || c.dtype(*mask) != Dtype::Bool) return mask;
   const TensorMeta& like = c.meta(query);
   const Arg device = Arg::device(text(like.device));
@@ -37,11 +37,11 @@ Node& withQueryHeads(Decomposition& c, Node& x, int64_t heads) {
 }
 
 // at::_scaled_dot_product_attention_math
-Node& attention(Decomposition& c, Node& query, Node* key, Node* value, Node* mask, bool isCausal,
-                bool isGrouped, double scale) {
+Node& attentionOf(Decomposition& c, Node& query, Node* key, Node* value, Node* mask, bool isCausal,
+                  bool isGrouped, double scale) {
   const double factor = std::sqrt(std::abs(scale));
   Node& scaledQuery = c.emit("mul.Scalar", {query, scale < 0 ? -factor : factor});
-  if (isCausal) mask = additiveMask(c, &causalMask(c, query, *key), query);
+  if (isCausal) mask = maskToAdd(c, &causalMask(c, query, *key), query);
   if (isGrouped) {
     const int64_t heads = c.known(c.size(query, c.rank(query) - 3));
     key = &withQueryHeads(c, *key, heads);
@@ -90,9 +90,9 @@ Replacement attentionRule(Decomposition& c) {
 
   const Dtype dtype = c.dtype(query);
   const bool takesFused = isFused(c, query, key, value, mask);
-  mask = additiveMask(c, mask, query);
+  mask = maskToAdd(c, mask, query);
   Node& made =
-      attention(c, c.widened(query), &c.widened(key), &c.widened(value), mask, isCausal, isGrouped, scale);
+      attentionOf(c, c.widened(query), &c.widened(key), &c.widened(value), mask, isCausal, isGrouped, scale);
   Node& result = c.toDtype(made, dtype);
   if (!takesFused) return result;
   Node& turned = c.permute(result, {2, 0, 1, 3});
@@ -100,14 +100,14 @@ Replacement attentionRule(Decomposition& c) {
   return c.permute(copy, {1, 2, 0, 3});
 }
 
-constexpr NamedDecomposition kAttentionRules[] = {
+constexpr NamedDecomposition kAttentionDecompositions[] = {
     {"scaled_dot_product_attention.default", attentionRule},
 };
 
 }  // namespace
 
 std::span<const NamedDecomposition> attentionDecompositions() {
-  return kAttentionRules;
+  return kAttentionDecompositions;
 }
 
 }  // namespace edgefx::detail

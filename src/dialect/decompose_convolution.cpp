@@ -100,7 +100,7 @@ Replacement innerConvRule(Decomposition& c) {
   return c.emit("convolution.default", args);
 }
 
-constexpr NamedDecomposition kConvolutionRules[] = {
+constexpr NamedDecomposition kConvolutionDecompositions[] = {
     {"conv1d.default", convRule},
     {"conv2d.default", convRule},
     {"conv3d.default", convRule},
@@ -116,7 +116,7 @@ constexpr NamedDecomposition kConvolutionRules[] = {
 }  // namespace
 
 std::span<const NamedDecomposition> convolutionDecompositions() {
-  return kConvolutionRules;
+  return kConvolutionDecompositions;
 }
 
 }  // namespace edgefx::detail

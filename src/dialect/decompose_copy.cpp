@@ -100,7 +100,7 @@ Replacement itemRule(Decomposition& c) {
   return c.emit("_local_scalar_dense.default", {c.in(0, "self")});
 }
 
-constexpr NamedDecomposition kCopyRules[] = {
+constexpr NamedDecomposition kCopyDecompositions[] = {
     {"to.dtype", toDtypeRule},
     {"to.device", toDeviceRule},
     {"to.dtype_layout", toLayoutRule},
@@ -115,7 +115,7 @@ constexpr NamedDecomposition kCopyRules[] = {
 }  // namespace
 
 std::span<const NamedDecomposition> copyDecompositions() {
-  return kCopyRules;
+  return kCopyDecompositions;
 }
 
 }  // namespace edgefx::detail

@@ -174,14 +174,14 @@ Replacement einsumRule(Decomposition& c) {
   return c.view(*product, sizes);
 }
 
-constexpr NamedDecomposition kEinsumRules[] = {
+constexpr NamedDecomposition kEinsumDecompositions[] = {
     {"einsum.default", einsumRule},
 };
 
 }  // namespace
 
 std::span<const NamedDecomposition> einsumDecompositions() {
-  return kEinsumRules;
+  return kEinsumDecompositions;
 }
 
 }  // namespace edgefx::detail

@@ -188,7 +188,7 @@ Replacement randomLikeRule(Decomposition& c) {
   return c.emit(op, {c.args(like.sizes)}, factoryOf(c, &like).kwargs());
 }
 
-constexpr NamedDecomposition kFactoryRules[] = {
+constexpr NamedDecomposition kFactoryDecompositions[] = {
     {"zeros.default", zerosRule},
     {"ones.default", zerosRule},
     {"new_zeros.default", newFilledRule},
@@ -216,7 +216,7 @@ constexpr NamedDecomposition kFactoryRules[] = {
 }  // namespace
 
 std::span<const NamedDecomposition> factoryDecompositions() {
-  return kFactoryRules;
+  return kFactoryDecompositions;
 }
 
 }  // namespace edgefx::detail

@@ -105,7 +105,7 @@ Replacement argwhereRule(Decomposition& c) {
   return c.emit("nonzero.default", {c.in(0, "self")});
 }
 
-constexpr NamedDecomposition kIndexRules[] = {
+constexpr NamedDecomposition kIndexDecompositions[] = {
     {"index_copy.default", indexCopyRule},
     {"index_add.default", indexAddRule},
     {"index_fill.int_Scalar", indexFillRule},
@@ -120,7 +120,7 @@ constexpr NamedDecomposition kIndexRules[] = {
 }  // namespace
 
 std::span<const NamedDecomposition> indexDecompositions() {
-  return kIndexRules;
+  return kIndexDecompositions;
 }
 
 }  // namespace edgefx::detail

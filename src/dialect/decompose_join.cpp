@@ -119,7 +119,7 @@ Replacement repeatInterleaveRule(Decomposition& c) {
   return c.view(copy, flat);
 }
 
-constexpr NamedDecomposition kJoinRules[] = {
+constexpr NamedDecomposition kJoinDecompositions[] = {
     {"stack.default", stackRule},
     {"concat.default", concatRule},
     {"concatenate.default", concatRule},
@@ -137,7 +137,7 @@ constexpr NamedDecomposition kJoinRules[] = {
 }  // namespace
 
 std::span<const NamedDecomposition> joinDecompositions() {
-  return kJoinRules;
+  return kJoinDecompositions;
 }
 
 }  // namespace edgefx::detail

@@ -177,7 +177,7 @@ Replacement softMarginRule(Decomposition& c) {
   return reducedLoss(c, loss, c.integer(2, "reduction", kMean));
 }
 
-constexpr NamedDecomposition kLossRules[] = {
+constexpr NamedDecomposition kLossDecompositions[] = {
     {"mse_loss.default", mseRule},
     {"l1_loss.default", l1Rule},
     {"smooth_l1_loss.default", smoothL1Rule},
@@ -197,7 +197,7 @@ constexpr NamedDecomposition kLossRules[] = {
 }  // namespace
 
 std::span<const NamedDecomposition> lossDecompositions() {
-  return kLossRules;
+  return kLossDecompositions;
 }
 
 }  // namespace edgefx::detail

@@ -172,7 +172,7 @@ Replacement bilinearRule(Decomposition& c) {
   return bias == nullptr ? result : c.emit("add.Tensor", {result, *bias});
 }
 
-constexpr NamedDecomposition kMatrixRules[] = {
+constexpr NamedDecomposition kMatrixDecompositions[] = {
     {"matmul.default", matmulRule}, {"linalg_matmul.default", matmulRule},
     {"linear.default", linearRule}, {"mv.default", mvRule},
     {"dot.default", dotRule},       {"vdot.default", dotRule},
@@ -217,7 +217,7 @@ Node& linearProduct(Decomposition& c, Node& x, Node& weight, Node* bias) {
 }
 
 std::span<const NamedDecomposition> matrixDecompositions() {
-  return kMatrixRules;
+  return kMatrixDecompositions;
 }
 
 }  // namespace edgefx::detail

@@ -97,7 +97,7 @@ Replacement rmsNormRule(Decomposition& c) {
   return c.toDtype(*result, dtype);
 }
 
-constexpr NamedDecomposition kNormRules[] = {
+constexpr NamedDecomposition kNormDecompositions[] = {
     {"batch_norm.default", batchNormRule}, {"instance_norm.default", instanceNormRule},
     {"layer_norm.default", layerNormRule}, {"group_norm.default", groupNormRule},
     {"rms_norm.default", rmsNormRule},
@@ -106,7 +106,7 @@ constexpr NamedDecomposition kNormRules[] = {
 }  // namespace
 
 std::span<const NamedDecomposition> normDecompositions() {
-  return kNormRules;
+  return kNormDecompositions;
 }
 
 }  // namespace edgefx::detail

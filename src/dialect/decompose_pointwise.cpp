@@ -10,7 +10,7 @@
 namespace edgefx::detail {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInfiniteNumber = std::numeric_limits<double>::infinity();
 
 bool isNumberOne(const Argument* number) {
   return number == nullptr || (number->isInt() && number->asInt() == 1) ||
@@ -89,14 +89,14 @@ Replacement isfiniteRule(Decomposition& c) {
     return c.emit("ones_like.default", {x}, {{"dtype", Dtype::Bool}});
   }
   Node& isNumber = c.emit("eq.Tensor", {x, x});
-  Node& isBelow = c.emit("ne.Scalar", {c.emit("abs.default", {x}), kInfinity});
+  Node& isBelow = c.emit("ne.Scalar", {c.emit("abs.default", {x}), kInfiniteNumber});
   return c.emit("mul.Tensor", {isNumber, isBelow});
 }
 
 Replacement isInfinityRule(Decomposition& c) {
   Node& x = c.in(0, "self");
   c.need(isFloatingPoint(c.dtype(x)), "its operand is no floating point tensor");
-  return c.emit("eq.Scalar", {x, c.op() == "isposinf" ? kInfinity : -kInfinity});
+  return c.emit("eq.Scalar", {x, c.op() == "isposinf" ? kInfiniteNumber : -kInfiniteNumber});
 }
 
 std::pair<double, double> boundsOf(Dtype dtype) {
@@ -122,9 +122,9 @@ Replacement nanToNumRule(Decomposition& c) {
   const auto [least, most] = boundsOf(dtype);
   Node* made =
       &c.emit("where.self", {c.emit("isnan.default", {x}), c.scalarLike(c.number(1, "nan", 0), x), x});
-  Node& isLeast = c.emit("eq.Scalar", {*made, -kInfinity});
+  Node& isLeast = c.emit("eq.Scalar", {*made, -kInfiniteNumber});
   made = &c.emit("where.self", {isLeast, c.scalarLike(c.number(3, "neginf", least), x), *made});
-  Node& isMost = c.emit("eq.Scalar", {*made, kInfinity});
+  Node& isMost = c.emit("eq.Scalar", {*made, kInfiniteNumber});
   return c.emit("where.self", {isMost, c.scalarLike(c.number(2, "posinf", most), x), *made});
 }
 
@@ -229,7 +229,7 @@ Replacement maskedFillRule(Decomposition& c) {
   return c.contiguous(c.emit("where.self", {mask, c.scalarLike(numberOfKind(value, c.dtype(x)), x), x}));
 }
 
-constexpr NamedDecomposition kPointwiseRules[] = {
+constexpr NamedDecomposition kPointwiseDecompositions[] = {
     {"rsub.Scalar", rsubRule},
     {"rsub.Tensor", rsubRule},
     {"addcmul.default", addcmulRule},
@@ -271,7 +271,7 @@ constexpr NamedDecomposition kPointwiseRules[] = {
 }  // namespace
 
 std::span<const NamedDecomposition> pointwiseDecompositions() {
-  return kPointwiseRules;
+  return kPointwiseDecompositions;
 }
 
 }  // namespace edgefx::detail

@@ -129,7 +129,7 @@ Replacement upsampleRule(Decomposition& c) {
   return c.emit(op, {x, size, factors});
 }
 
-constexpr NamedDecomposition kPoolRules[] = {
+constexpr NamedDecomposition kPoolDecompositions[] = {
     {"max_pool1d.default", maxPool1dRule},
     {"max_pool1d_with_indices.default", maxPool1dRule},
     {"max_pool2d.default", maxPoolRule},
@@ -145,7 +145,7 @@ constexpr NamedDecomposition kPoolRules[] = {
 }  // namespace
 
 std::span<const NamedDecomposition> poolDecompositions() {
-  return kPoolRules;
+  return kPoolDecompositions;
 }
 
 }  // namespace edgefx::detail

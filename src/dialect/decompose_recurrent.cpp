@@ -145,7 +145,7 @@ Replacement networkRule(Decomposition& c) {
   return Replacement(std::move(items));
 }
 
-constexpr NamedDecomposition kRecurrentRules[] = {
+constexpr NamedDecomposition kRecurrentDecompositions[] = {
     {"lstm_cell.default", cellRule},     {"gru_cell.default", cellRule},  {"rnn_tanh_cell.default", cellRule},
     {"rnn_relu_cell.default", cellRule}, {"lstm.input", networkRule},     {"gru.input", networkRule},
     {"rnn_tanh.input", networkRule},     {"rnn_relu.input", networkRule},
@@ -154,7 +154,7 @@ constexpr NamedDecomposition kRecurrentRules[] = {
 }  // namespace
 
 std::span<const NamedDecomposition> recurrentDecompositions() {
-  return kRecurrentRules;
+  return kRecurrentDecompositions;
 }
 
 }  // namespace edgefx::detail

@@ -43,14 +43,14 @@ Replacement allRule(Decomposition& c) {
   return c.dtype(x) == Dtype::UInt8 ? c.toDtype(result, Dtype::UInt8) : result;
 }
 
-struct Deviation {
+struct Spread {
   Arg dims, correction;
   bool keeps = false;
 };
 
 // Of std, var and the like, in all their forms.
-Deviation deviationOf(const Decomposition& c) {
-  Deviation made;
+Spread spreadOf(const Decomposition& c) {
+  Spread made;
   if (c.overload() == "default") {
     made.correction = c.boolean(1, "unbiased", true) ? 1 : 0;
     return made;
@@ -67,37 +67,37 @@ Deviation deviationOf(const Decomposition& c) {
   return made;
 }
 
-Node& varianceOf(Decomposition& c, Node& x, const Deviation& of) {
+Node& varianceOverDims(Decomposition& c, Node& x, const Spread& of) {
   Kwargs kwargs{{"correction", of.correction}};
   if (of.keeps) kwargs.emplace_back("keepdim", true);
   return c.emit("var.correction", {x, of.dims}, kwargs);
 }
 
-Node& meanOf(Decomposition& c, Node& x, const Deviation& of) {
+Node& meanOverDims(Decomposition& c, Node& x, const Spread& of) {
   return of.keeps ? c.emit("mean.dim", {x, of.dims, true}) : c.emit("mean.dim", {x, of.dims});
 }
 
 Replacement varianceRule(Decomposition& c) {
-  return varianceOf(c, c.in(0, "self"), deviationOf(c));
+  return varianceOverDims(c, c.in(0, "self"), spreadOf(c));
 }
 
 Replacement deviationRule(Decomposition& c) {
   Node& x = c.in(0, "self");
-  Node& root = c.emit("sqrt.default", {varianceOf(c, c.widened(x), deviationOf(c))});
+  Node& root = c.emit("sqrt.default", {varianceOverDims(c, c.widened(x), spreadOf(c))});
   return c.toDtype(root, c.dtype(x));
 }
 
 Replacement varianceMeanRule(Decomposition& c) {
   Node& x = c.in(0, "self");
-  const Deviation of = deviationOf(c);
+  const Spread of = spreadOf(c);
   Node* first = nullptr;
   if (c.op() == "std_mean") {
-    Node& root = c.emit("sqrt.default", {varianceOf(c, c.widened(x), of)});
+    Node& root = c.emit("sqrt.default", {varianceOverDims(c, c.widened(x), of)});
     first = &c.toDtype(root, c.dtype(x));
   } else {
-    first = &varianceOf(c, x, of);
+    first = &varianceOverDims(c, x, of);
   }
-  return Replacement({first, &meanOf(c, x, of)});
+  return Replacement({first, &meanOverDims(c, x, of)});
 }
 
 // The norm of vectors: all dimensions if `dims` is None or empty.
@@ -228,7 +228,7 @@ Replacement pairwiseDistanceRule(Decomposition& c) {
   return vectorNorm(c, way, order, c.argOr(2, "p", 2.0), {-1}, c.boolean(4, "keepdim", false), std::nullopt);
 }
 
-constexpr NamedDecomposition kReductionRules[] = {
+constexpr NamedDecomposition kReductionDecompositions[] = {
     {"sum.default", sumRule},
     {"max.default", extremeRule},
     {"min.default", extremeRule},
@@ -266,7 +266,7 @@ constexpr NamedDecomposition kReductionRules[] = {
 }  // namespace
 
 std::span<const NamedDecomposition> reductionDecompositions() {
-  return kReductionRules;
+  return kReductionDecompositions;
 }
 
 }  // namespace edgefx::detail

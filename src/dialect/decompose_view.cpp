@@ -312,7 +312,7 @@ Replacement channelShuffleRule(Decomposition& c) {
   return c.reshape(c.permute(c.reshape(x, split), order), sizes);
 }
 
-constexpr NamedDecomposition kViewRules[] = {
+constexpr NamedDecomposition kViewDecompositions[] = {
     {"_unsafe_view.default", viewRule},
     {"reshape.default", reshapeRule},
     {"_reshape_alias.default", reshapeRule},
@@ -370,7 +370,7 @@ constexpr NamedDecomposition kViewRules[] = {
 }  // namespace
 
 std::span<const NamedDecomposition> viewDecompositions() {
-  return kViewRules;
+  return kViewDecompositions;
 }
 
 }  // namespace edgefx::detail

@@ -39,13 +39,13 @@ std::vector<std::string> targetsOf(const Graph& graph) {
   return names;
 }
 
-using Names = std::vector<std::string>;
+using TargetNames = std::vector<std::string>;
 
 TEST(Decompose, ReplacesCallsInTheirPlaceAndNamesTheResultAnew) {
   ExportedProgram program = linearSilu();
   EXPECT_TRUE(decompose(program).empty());
-  EXPECT_EQ(targetsOf(program.graph()),
-            (Names{"aten.permute.default", "aten.mm.default", "aten.sigmoid.default", "aten.mul.Tensor"}));
+  EXPECT_EQ(targetsOf(program.graph()), (TargetNames{"aten.permute.default", "aten.mm.default",
+                                                     "aten.sigmoid.default", "aten.mul.Tensor"}));
   EXPECT_EQ(program.signature.outputs[0].arg.name,
             program.graph().outputNode().arg(0).items()[0].asNode().name());
   EXPECT_TRUE(checkProgram(program).empty());
@@ -72,7 +72,7 @@ TEST(Decompose, PreservedOperatorsStayAndAreNotLeftOver) {
     EXPECT_TRUE(undecomposed(program, options).empty());
     EXPECT_EQ(undecomposed(program).size(), 1u);
     EXPECT_EQ(targetsOf(program.graph()),
-              (Names{"aten.linear.default", "aten.sigmoid.default", "aten.mul.Tensor"}));
+              (TargetNames{"aten.linear.default", "aten.sigmoid.default", "aten.mul.Tensor"}));
   }
 }
 
@@ -147,8 +147,8 @@ TEST(Decompose, CallsThatDoNotFitTheirInputsStay) {
   builder.userOutput(builder.call("aten.linear.default", {unknown, x}, tensorValue({2, 2})));
   ExportedProgram program = builder.finish();
   const std::vector<UndecomposedOperator> left = decompose(program);
-  EXPECT_EQ(targetsOf(program.graph()), (Names{"aten.permute.default", "aten.mm.default",
-                                               "aten.flatten.using_ints", "aten.linear.default"}));
+  EXPECT_EQ(targetsOf(program.graph()), (TargetNames{"aten.permute.default", "aten.mm.default",
+                                                     "aten.flatten.using_ints", "aten.linear.default"}));
   ASSERT_EQ(left.size(), 2u);
   EXPECT_NE(left[0].reason.find("expected a dimension from -2 to 1, found 7"), std::string::npos)
       << left[0].reason;
@@ -276,7 +276,7 @@ TEST(Decompose, NestedGraphsToo) {
   EXPECT_TRUE(decompose(program).empty());
   for (const char* path : {"true_graph_0", "false_graph_0"}) {
     EXPECT_EQ(targetsOf(program.graphModule().findChild(path)->graph()),
-              (Names{"aten.sigmoid.default", "aten.mul.Tensor"}));
+              (TargetNames{"aten.sigmoid.default", "aten.mul.Tensor"}));
   }
 }
 
@@ -315,9 +315,9 @@ TEST(Decompose, SymbolicSizesAreCalculatedOnce) {
   ExportedProgram program = builder.finish();
   EXPECT_TRUE(decompose(program).empty());
   EXPECT_EQ(targetsOf(program.graph()),
-            (Names{"aten.sym_size.int", "aten.sym_size.int", "aten.permute.default", "operator.mul",
-                   "aten.view.default", "aten.mm.default", "aten.view.default", "aten.permute.default",
-                   "aten.view.default", "aten.mm.default", "aten.view.default", "aten.add.Tensor"}));
+            (TargetNames{"aten.sym_size.int", "aten.sym_size.int", "aten.permute.default", "operator.mul",
+                         "aten.view.default", "aten.mm.default", "aten.view.default", "aten.permute.default",
+                         "aten.view.default", "aten.mm.default", "aten.view.default", "aten.add.Tensor"}));
   EXPECT_EQ(size.numUsers(), 3u) << "the product, and two sizes of results";
   EXPECT_TRUE(checkProgram(program).empty());
 }

@@ -4,6 +4,7 @@
 
 #include <ATen/core/ivalue.h>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,11 @@ struct RuleCase {
   ExportedProgram program;
   std::vector<std::vector<c10::IValue>> inputs;  // of each run
 };
+
+// The cases of rules for views, new tensors, products, convolutions and norms, and of those for functions of
+// values.
+std::vector<std::span<const char* const>> tensorRuleCases();
+std::vector<std::span<const char* const>> valueRuleCases();
 
 // Throws std::runtime_error for text that is not of that form.
 RuleCase readRuleCase(std::string_view text);

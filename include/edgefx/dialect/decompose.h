@@ -14,7 +14,7 @@ struct DecomposeOptions {
   // Operators that are not decomposed, also where rules for others would make them: "aten.linear.default", or
   // "aten.linear" for every overload.
   std::vector<std::string> preserveOps{};
-  // Operators that need not be of Core ATen; only `undecomposed` asks for them. Named as above.
+  // Operators that need not be of Core ATen: they do not count as left over. Named as above.
   std::vector<std::string> exceptions{};
   // Calls of the program that stay as they are; none if empty.
   std::function<bool(const Node& call)> keeps{};
@@ -44,8 +44,8 @@ struct UndecomposedOperator {
 std::vector<UndecomposedOperator> decompose(ExportedProgram& program, const DecomposeOptions& options = {});
 
 // The operators of a program that are neither of Core ATen nor functional forms of views, nor assertions or
-// constraints of symbols, nor preserved, nor exceptions, in order of first call; nested graphs included. Of both dialects. Throws UsageError for names
-// that are none. O(nodes).
+// constraints of symbols, nor preserved, nor exceptions, in order of first call; nested graphs included. Of
+// both dialects. Throws UsageError for names that are none. O(nodes).
 std::vector<UndecomposedOperator> undecomposed(const ExportedProgram& program,
                                                const DecomposeOptions& options = {});
 
