@@ -61,7 +61,8 @@ template <typename Visit>
 void forEachExported(Visit&& visit) {
   registerCustomOperators();
   for (const CorpusProgram& corpus : corpusPrograms()) {
-    if (corpus.kind != CorpusKind::Fixture || !corpus.model.empty() || corpus.name.ends_with("_core")) continue;
+    if (corpus.kind != CorpusKind::Fixture || !corpus.model.empty() || corpus.name.ends_with("_core"))
+      continue;
     SCOPED_TRACE(corpus.name);
     try {
       visit(corpus);
