@@ -29,11 +29,12 @@ TEST(ToEdgeCommand, DimOrderIsTheDefault) {
 TEST(ToEdgeCommand, BringsAllModelsToEdgeDialect) {
   TempDir dir;
   const ToolRun run =
-      runTool({"to-edge", fixture("multi_model/multi.pt2"), "-o", dir / "edge.pt2", "--any-operator"});
+      runTool({"to-edge", fixture("multi_model/multi.pt2"), "-o", dir / "edge.pt2"});
   ASSERT_EQ(run.exitCode, 0) << run.err;
   for (const std::string model : {"decode", "prefill"}) {
     const std::string text = runTool({"print", dir / "edge.pt2", "--model", model}).out;
-    EXPECT_NE(text.find("aten_linear_default"), std::string::npos) << text;
+    EXPECT_NE(text.find("edge._ops.aten.mm.default"), std::string::npos) << text;
+    EXPECT_EQ(text.find("aten.linear"), std::string::npos) << text;
   }
 }
 
