@@ -101,11 +101,11 @@ bool SharedMemory::isWritten(const Node& node) {
   return node.id() < parent_.size() && isWritten_[groupOf(node)] != 0;
 }
 
-WriteAnalysis::WriteAnalysis(GraphModule& top, Sharing sharing) : modules_(namedModules(top)) {
+WriteAnalysis::WriteAnalysis(GraphModule& top, SameMemory sharing) : modules_(namedModules(top)) {
   std::ranges::reverse(modules_);
   for (const NestedModule& nested : modules_) {
     try {
-      visit(nested, nested.module == &top ? sharing : Sharing());
+      visit(nested, nested.module == &top ? sharing : SameMemory());
     } catch (Error& error) {
       Diagnostic place;
       place.graph = nested.path;
@@ -115,7 +115,7 @@ WriteAnalysis::WriteAnalysis(GraphModule& top, Sharing sharing) : modules_(named
   }
 }
 
-void WriteAnalysis::visit(const NestedModule& nested, Sharing sharing) {
+void WriteAnalysis::visit(const NestedModule& nested, SameMemory sharing) {
   joinBranches(nested);
   GraphModule& module = *nested.module;
   SharedMemory memory(module.graph());

@@ -64,8 +64,8 @@ class WriteAnalysis {
   CallSharing sharingOfGraphs(const Node& call, GraphModule& owner) const;
 
  private:
-  using Sharing = std::span<const std::pair<const Node*, const Node*>>;
-  void visit(const NestedModule& nested, Sharing sharing);
+  using SameMemory = std::span<const std::pair<const Node*, const Node*>>;
+  void visit(const NestedModule& nested, SameMemory sharing);
   void joinBranches(const NestedModule& nested);
   void summarize(GraphModule& module, SharedMemory& memory);
 
