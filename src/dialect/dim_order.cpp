@@ -41,6 +41,7 @@ bool surelyHas(const TensorMeta& tensor, MemoryFormat format) {
 }
 
 // As torch.Tensor.dim_order: outermost first; dimensions that strides do not tell apart keep their order.
+// Orders without memory format, for which exir fails, give way to the plain one.
 Order orderOf(const TensorMeta& tensor) {
   const size_t rank = tensor.sizes.size();
   const bool isPlain = surelyHas(tensor, MemoryFormat::Contiguous);
@@ -75,7 +76,9 @@ Order orderOf(const TensorMeta& tensor) {
     }
   }
   std::reverse(innermostFirst.begin(), innermostFirst.end());
-  return innermostFirst;
+  const Order& order = innermostFirst;
+  const bool isLastChannels = (rank == 4 || rank == 5) && order == lastChannelsOrder(rank);
+  return isLastChannels ? order : contiguousOrder(rank);
 }
 
 std::optional<Order> orderOf(const Node& call, MemoryFormat format) {

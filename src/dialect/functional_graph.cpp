@@ -30,7 +30,8 @@ FunctionalGraph::FunctionalGraph(GraphModule& module, WriteAnalysis& analysis)
       analysis_(analysis),
       memory_(analysis.memoryOf(module)),
       mostNodes_((module.graph().size() + 100) * kMostNodesPerNode),
-      variableOf_(module.graph(), kNone) {}
+      variableOf_(module.graph(), kNone),
+      redescribed_(module.graph()) {}
 
 void FunctionalGraph::run() {
   for (Node* input : graph_.placeholders()) {
@@ -321,14 +322,29 @@ Node& FunctionalGraph::currentValue(uint32_t shown, const CallMaker& maker) {
 }
 
 void FunctionalGraph::useCurrent(Node& node) {
-  bool isBehind = false;
+  bool isBehind = false, isOtherwise = false;
   for (const Node& input : node.inputs()) {
+    isOtherwise = isOtherwise || redescribed_[input] != 0;
     const uint32_t shown = shownBy(input);
     if (shown == kNone) continue;
     const Shown& view = shown_[shown];
     isBehind = isBehind || view.value != &input || view.written != memories_[view.memory].written;
   }
-  if (!isBehind) return;
+  if (!isBehind && !isOtherwise) return;
+  if (isBehind) {
+    std::vector<ValueRef> before;
+    for (const Node& input : node.inputs()) before.push_back(input.valueRef());
+    takeCurrent(node);
+    size_t i = 0;
+    for (const Node& input : node.inputs()) {
+      isOtherwise = isOtherwise || i >= before.size() || !describeSame(input.value(), before[i].get());
+      ++i;
+    }
+  }
+  if (isOtherwise) describeAnew(node);
+}
+
+void FunctionalGraph::takeCurrent(Node& node) {
   const CallMaker maker(node, node);
   Args args;
   for (const Argument& argument : node.args()) args.push_back(current(argument, maker));
@@ -338,6 +354,20 @@ void FunctionalGraph::useCurrent(Node& node) {
     if (value.isNode() || value.isSequence()) keys.emplace_back(key);
   }
   for (const std::string& key : keys) node.setKwarg(key, current(*node.findKwarg(key), maker));
+}
+
+// What is written may be laid out otherwise than where it was written.
+void FunctionalGraph::describeAnew(Node& node) {
+  if (!node.isCall() || node.target().kind() == TargetKind::HigherOrder) return;
+  ValueRef value;
+  try {
+    value = inferValue(node);
+  } catch (const UsageError&) {
+    return;  // autocast makes the operands fit
+  }
+  if (!value || describeSame(value.get(), node.value())) return;
+  node.setValue(std::move(value));
+  redescribed_[node] = 1;
 }
 
 void FunctionalGraph::write(uint32_t shown, Node& value, const CallMaker& maker) {

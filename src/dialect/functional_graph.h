@@ -78,6 +78,8 @@ class FunctionalGraph {
   Arg current(const Argument& argument, const CallMaker& maker);
   Node& currentValue(uint32_t shown, const CallMaker& maker);
   void useCurrent(Node& node);
+  void takeCurrent(Node& node);
+  void describeAnew(Node& node);
   void write(uint32_t shown, Node& value, const CallMaker& maker);
   void checkSize(const Node& node) const;
 
@@ -93,6 +95,7 @@ class FunctionalGraph {
   std::vector<Shown> shown_;
   std::vector<uint32_t> variables_;  // what is shown by nodes that stand for one tensor
   NodeMap<uint32_t> variableOf_;
+  NodeMap<char> redescribed_;  // whether a node's value is described otherwise than before
   std::unordered_map<const Node*, uint32_t> inputs_;       // memory of placeholders; never iterated over
   std::unordered_map<const Node*, ListOfViews> lists_;     // never iterated over
   std::unordered_map<const Node*, CallSharing> sharedBy_;  // of calls of graphs; never iterated over

@@ -11,6 +11,7 @@
 #include "support/custom_operators.h"
 #include "support/program_builder.h"
 
+#include <ATen/core/ivalue.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -355,7 +356,13 @@ TEST(Functionalize, AConstantMayHoldIntermediateResults) {
   Node& x = builder.userInput("x", tensorValue({2}));
   builder.call("aten.copy_.default", {place, x}, tensorValue({2}));
   builder.userOutput(builder.call("aten.add_.Tensor", {place, 1.0}, tensorValue({2})));
-  EXPECT_EQ(functionalForm(builder.finish()).signature.outputs.size(), 1u);
+  const ExportedProgram program = builder.finish();
+  const ExportedProgram made = functionalize(program.clone());
+  EXPECT_EQ(render(checkProgram(made)), "");
+  EXPECT_EQ(made.signature.outputs.size(), 1u);
+  EXPECT_EQ(made.graph().size(), 4u) << fxText(made.graph());
+  const std::vector<c10::IValue> inputs = generateInputs(program);
+  EXPECT_TRUE(compareValues(Interpreter(made).run(inputs)[0], Interpreter(program).run(inputs)[0]).agrees);
 }
 
 TEST(Functionalize, BuffersOfOneMemoryAreWrittenTogether) {

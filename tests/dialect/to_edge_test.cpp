@@ -229,6 +229,18 @@ TEST(ToEdge, ViewsCannotBePreserved) {
   }
 }
 
+TEST(ToEdge, AnOrderWithoutMemoryFormatIsNotPreserved) {
+  ProgramBuilder builder;
+  TensorMeta turned = *tensorValue({3, 2})->tensor();
+  turned.strides = {1, 3};
+  Node& x = builder.userInput("x", ValueMeta::of(turned));
+  builder.userOutput(builder.call("aten.clone.default", {x}, ValueMeta::of(turned)));
+  const ExportedProgram edge = toEdgeDialect(builder.finish());
+  const Node& clone = edge.graph().outputNode().inputs().front();
+  EXPECT_NE(clone.text().find("dim_order: [0, 1]"), std::string::npos) << clone.text();
+  EXPECT_EQ(clone.value()->tensor()->strides, (std::vector<SymInt>{2, 1}));
+}
+
 TEST(ToEdge, AMemoryFormatThatTheRankDoesNotHaveIsRefused) {
   ProgramBuilder builder;
   Node& x = builder.userInput("x", tensorValue({2}));

@@ -13,7 +13,8 @@ namespace edgefx {
 // - checks of tensor metadata, casts and slices that change nothing, empty operands of cat, dead calls and
 //   unused parameters go;
 // - unless config.skipDimOrder, copies name the order of dimensions instead of a memory format:
-//   dim_order_ops._to_dim_order_copy, _clone_dim_order, _empty_dim_order;
+//   dim_order_ops._to_dim_order_copy, _clone_dim_order, _empty_dim_order; an order that is no memory format's
+//   is not preserved;
 // - operators become edge operators, and nodes get the names of a trace (see renameAsTraced).
 //
 // Values are described anew where a copy is laid out otherwise than the view was; metadata stays, nodes that
