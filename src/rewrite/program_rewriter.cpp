@@ -316,6 +316,11 @@ size_t ProgramRewriter::eraseDeadNodes() {
 }
 
 size_t ProgramRewriter::eraseDeadInputs(std::initializer_list<InputKind> kinds) {
+  return eraseDeadInputs(kinds, {});
+}
+
+size_t ProgramRewriter::eraseDeadInputs(std::initializer_list<InputKind> kinds,
+                                        const std::function<bool(const Node& placeholder)>& mayErase) {
   std::unordered_set<std::string> dead;
   std::vector<Node*> nodes;
   const std::vector<Node*> placeholders = program_.graph().placeholders();
@@ -328,6 +333,7 @@ size_t ProgramRewriter::eraseDeadInputs(std::initializer_list<InputKind> kinds) 
     const InputSpec* spec = index.findInput(node->name());
     if (spec == nullptr || !spec->target || !isStoredTensor(spec->kind) || node->numUsers() != 0) continue;
     if (std::ranges::find(kinds, spec->kind) == kinds.end() || written.contains(*spec->target)) continue;
+    if (mayErase && !mayErase(*node)) continue;
     dead.insert(spec->arg.name);
     nodes.push_back(node);
   }

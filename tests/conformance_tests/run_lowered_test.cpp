@@ -20,6 +20,7 @@
 #include <gtest/gtest.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -181,12 +182,12 @@ TEST(RunLowered, SimplifiedProgramsGivePytorchsResults) {
       ExportedProgram result = start.program.clone();
       all.add(makePass(name));
       if (!PassManager({makePass(name)}).run(result)) continue;
-      expectResults(result, start.calls, start.name + " after " + name, tolerance);
+      expectResults(result, start.calls, start.name + " after " + name, tolerance, &start.program);
       ++changed[name];
     }
     ExportedProgram result = start.program.clone();
     all.run(result);
-    expectResults(result, start.calls, start.name + " after all passes", tolerance);
+    expectResults(result, start.calls, start.name + " after all passes", tolerance, &start.program);
   });
   for (const char* name : {"common-subexpressions", "debug-handles", "no-ops"})
     EXPECT_GE(changed[name], 3) << name;

@@ -173,6 +173,23 @@ TEST_F(StandardPasses, UnusedInputsGoButUserInputsStay) {
   EXPECT_TRUE(made.constants().empty());
 }
 
+// Two names of one memory, as caches are exported: what is written under one is read back under the other.
+TEST_F(StandardPasses, UnusedInputsInWrittenMemoryStay) {
+  const at::Tensor inPlace = sampleTensor({4}), returned = sampleTensor({4}), fixed = sampleTensor({4});
+  builder.buffer("cache", inPlace, false);
+  builder.buffer("mean", returned);
+  builder.buffer("table", fixed);
+  Node& lifted = builder.constant("lifted", inPlace);
+  Node& written = builder.buffer("written", returned);
+  Node& read = builder.buffer("read", fixed);
+  Node& x = builder.userInput("x", tensorValue({4}));
+  op("aten.add_.Tensor", {lifted, x});
+  builder.result(OutputKind::BufferMutation, op("aten.add.Tensor", {written, x}), "written");
+  builder.userOutput(op("aten.add.Tensor", {x, read}));
+  const ExportedProgram made = afterPass(builder.finish(), "unused-inputs");
+  EXPECT_EQ(inputNames(made), (CallNames{"b_cache", "b_mean", "c_lifted", "b_written", "b_read", "x"}));
+}
+
 TEST_F(StandardPasses, AttributesBecomeInputs) {
   Node& x = builder.userInput("x", tensorValue({4}));
   const auto attribute = [&](const char* target) -> Node& {

@@ -53,7 +53,8 @@ PassRef liftAttributesPass();
 // and no result that of an input or another result.
 PassRef noOpsPass();
 
-// "unused-inputs": parameters, buffers and constants that nothing reads or writes go, with their tensors.
+// "unused-inputs": parameters, buffers and constants that nothing reads or writes go, with their tensors, but
+// for those that share memory with what is written.
 PassRef unusedInputsPass();
 
 // The names above, sorted.

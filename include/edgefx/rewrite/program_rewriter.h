@@ -4,6 +4,7 @@
 #include <edgefx/program/exported_program.h>
 #include <edgefx/rewrite/pattern.h>
 
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -107,6 +108,9 @@ class ProgramRewriter {
   // Erases inputs of these kinds that nobody uses or writes. Returns their number. O(inputs).
   size_t eraseDeadInputs(std::initializer_list<InputKind> kinds = {InputKind::Parameter, InputKind::Buffer,
                                                                    InputKind::ConstantTensor});
+  // Those of them that `mayErase` accepts, too.
+  size_t eraseDeadInputs(std::initializer_list<InputKind> kinds,
+                         const std::function<bool(const Node& placeholder)>& mayErase);
 
  private:
   friend class detail::RuleDriver;
