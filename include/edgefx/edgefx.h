@@ -10,6 +10,10 @@
 #include <edgefx/backend/op_backend.h>
 #include <edgefx/backend/plugin.h>
 #include <edgefx/backend/to_backend.h>
+#include <edgefx/dialect/decompose.h>
+#include <edgefx/dialect/functionalize.h>
+#include <edgefx/dialect/rename_as_traced.h>
+#include <edgefx/dialect/to_edge.h>
 #include <edgefx/ir/argument.h>
 #include <edgefx/ir/dead_code.h>
 #include <edgefx/ir/dtype.h>
@@ -25,10 +29,12 @@
 #include <edgefx/ir/sym_expr.h>
 #include <edgefx/ir/sym_value.h>
 #include <edgefx/ir/target.h>
-#include <edgefx/manager/compile_config.h>
 #include <edgefx/manager/constant_value.h>
 #include <edgefx/manager/edge_program_manager.h>
 #include <edgefx/manager/etrecord.h>
+#include <edgefx/manager/recipe.h>
+#include <edgefx/manager/to_edge.h>
+#include <edgefx/manager/to_edge_transform_and_lower.h>
 #include <edgefx/partition/aoti_partitioner.h>
 #include <edgefx/partition/capability_partitioner.h>
 #include <edgefx/partition/control_flow.h>
@@ -37,9 +43,15 @@
 #include <edgefx/partition/partitioner.h>
 #include <edgefx/partition/tag_constants.h>
 #include <edgefx/partition/tags.h>
+#include <edgefx/passes/debug_handles.h>
+#include <edgefx/passes/pass.h>
+#include <edgefx/passes/pass_manager.h>
+#include <edgefx/passes/standard.h>
+#include <edgefx/program/check_dialect.h>
 #include <edgefx/program/check_program.h>
 #include <edgefx/program/check_shapes.h>
 #include <edgefx/program/compare_programs.h>
+#include <edgefx/program/compile_config.h>
 #include <edgefx/program/delegated_text.h>
 #include <edgefx/program/exported_program.h>
 #include <edgefx/program/lowered_module.h>
@@ -56,4 +68,6 @@
 #include <edgefx/serialization/torch_save.h>
 #include <edgefx/support/error.h>
 #include <edgefx/support/warning.h>
+#include <edgefx/text/fx_reader.h>
+#include <edgefx/text/program_text.h>
 #include <edgefx/version.h>

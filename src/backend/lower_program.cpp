@@ -3,8 +3,9 @@
 #include <edgefx/program/tensor_table.h>
 #include <edgefx/support/warning.h>
 
-#include "backend/guarded_call.h"
+#include "program/taken_targets.h"
 #include "support/fail.h"
+#include "support/guarded_call.h"
 
 #include <fmt/format.h>
 
@@ -33,43 +34,6 @@ void warnOfFirstUse(const OpBackend& backend) {
   warn({"experimental",
         fmt::format("operator backends are experimental, and their interface may change (backend '{}')",
                     backend.name())});
-}
-
-// Whether both are the same view of the same memory.
-bool sameTensor(const StoredTensor* a, const StoredTensor* b) {
-  if (a == nullptr || b == nullptr || a->meta() == nullptr || b->meta() == nullptr) return false;
-  const TensorMeta& left = *a->meta();
-  const TensorMeta& right = *b->meta();
-  return a->storage().data() == b->storage().data() && left.dtype == right.dtype &&
-         left.sizes == right.sizes && left.strides == right.strides &&
-         left.storageOffset == right.storageOffset;
-}
-
-// Placeholders that now read what another one read before. It happens when specs are kept by position while
-// placeholders are moved or erased, and nothing else would notice.
-std::vector<Diagnostic> findTakenTargets(const ExportedProgram& before, const ExportedProgram& after) {
-  std::unordered_map<std::string_view, const InputSpec*> readers;
-  for (const InputSpec& spec : before.signature.inputs) {
-    if (spec.target) readers.emplace(*spec.target, &spec);
-  }
-  const SignatureIndex earlier(before.signature);
-
-  std::vector<Diagnostic> found;
-  for (const InputSpec& spec : after.signature.inputs) {
-    const InputSpec* old = earlier.findInput(spec.arg.name);
-    if (!spec.target || old == nullptr || old->target == spec.target) continue;
-    auto reader = readers.find(*spec.target);
-    if (reader == readers.end()) continue;
-    // Swapped along with the targets' tensors, or tied weights: the placeholder reads what it did.
-    if (old->target && sameTensor(before.findStored(*old), after.findStored(spec))) continue;
-
-    Diagnostic diagnostic(fmt::format(
-        "reads '{}' now, which %{} read before; this placeholder {}", *spec.target, reader->second->arg.name,
-        old->target ? "read '" + *old->target + "'" : "was a " + std::string(name(old->kind))));
-    diagnostic.node = spec.arg.name;
-    found.push_back(std::move(diagnostic));
-  }
-  return found;
 }
 
 std::string placeholderNote(const ExportedProgram& program) {
@@ -114,7 +78,7 @@ void checkLowered(const ExportedProgram& before, const ExportedProgram& after, c
 
   std::vector<Diagnostic> violations = checkProgram(after);
   if (!violations.empty()) addNotes(violations, before, after);
-  std::vector<Diagnostic> taken = findTakenTargets(before, after);
+  std::vector<Diagnostic> taken = detail::findTakenTargets(before, after);
   std::move(taken.begin(), taken.end(), std::back_inserter(violations));
   if (violations.empty()) return;
 

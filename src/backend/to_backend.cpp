@@ -3,11 +3,11 @@
 #include <edgefx/program/compare_programs.h>
 #include <edgefx/program/tensor_table.h>
 
-#include "backend/guarded_call.h"
 #include "ir/graph_builder.h"
 #include "partition/delegate_program.h"
 #include "partition/duplicate_constants.h"
 #include "support/fail.h"
+#include "support/guarded_call.h"
 
 #include <fmt/ranges.h>
 

@@ -227,6 +227,7 @@ OperatorInfo readSchema(std::string_view schema) {
     argument.keywordOnly = keywordOnly;
     argument.isWritten = type.find('!') != std::string_view::npos;
     argument.isAlias = type.find('(') != std::string_view::npos;
+    argument.isTensor = type.starts_with("Tensor") && type.find('[') == std::string_view::npos;
     info.isMutable = info.isMutable || argument.isWritten;
     info.arguments.push_back(std::move(argument));
   }

@@ -93,6 +93,7 @@ std::optional<bool> ownImpurity(const Node& node, const GraphModule& owner) {
         named == nullptr ? nullptr : owner.findDelegate(named->targetText());
     return delegate != nullptr && delegate->hasEffect;
   }
+  if (writesUndeclared(node)) return true;
   const std::optional<bool> own = ownImpurity(node.target());
   // A call that returns nothing is there for its effect, whatever it calls.
   const bool returnsNothing =

@@ -17,6 +17,11 @@
 namespace edgefx {
 namespace {
 
+bool isTensorType(const c10::Type& type) {
+  const auto* const optional = type.castRaw<c10::OptionalType>();
+  return (optional == nullptr ? type : *optional->getElementType()).kind() == c10::TypeKind::TensorType;
+}
+
 std::optional<OperatorInfo> askDispatcher(std::string_view ns, std::string_view op,
                                           std::string_view overload) {
   std::string name(ns);
@@ -34,6 +39,7 @@ std::optional<OperatorInfo> askDispatcher(std::string_view ns, std::string_view 
     argument.keywordOnly = declared.kwarg_only();
     argument.isAlias = declared.alias_info() != nullptr;
     argument.isWritten = argument.isAlias && declared.alias_info()->isWrite();
+    argument.isTensor = isTensorType(*declared.type());
     info.isMutable = info.isMutable || argument.isWritten;
     info.arguments.push_back(std::move(argument));
   }
@@ -72,16 +78,29 @@ const OperatorInfo* findOperator(Target target) {
   return known.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel) ? made.release() : first;
 }
 
+namespace {
+
+// Arguments of every norm: input, weight, bias, running_mean, running_var, whether to train, ...
+constexpr size_t kMean = 3, kVariance = 4, kTrains = 5;
+
+}  // namespace
+
 bool writesUndeclared(const Node& call, size_t i) {
   static constexpr std::string_view kNorms[] = {
       "batch_norm",       "native_batch_norm", "_batch_norm_impl_index",
       "cudnn_batch_norm", "miopen_batch_norm", "instance_norm"};
-  // All of them: input, weight, bias, running_mean, running_var, whether to train, ...
-  constexpr size_t kMean = 3, kVariance = 4, kTrains = 5;
   if ((i != kMean && i != kVariance) || !call.isCall() || call.target().ns() != "aten") return false;
   if (std::ranges::find(kNorms, call.target().op()) == std::end(kNorms)) return false;
   const Argument* trains = call.findArg(kTrains);
   return trains == nullptr || trains->kind() != ArgumentKind::Bool || trains->asBool();
+}
+
+bool writesUndeclared(const Node& call) {
+  for (size_t i : {kMean, kVariance}) {
+    const Argument* statistics = call.findArg(i);
+    if (statistics != nullptr && statistics->isNode() && writesUndeclared(call, i)) return true;
+  }
+  return false;
 }
 
 }  // namespace edgefx

@@ -191,6 +191,35 @@ SymPolynomial::Bounds SymPolynomial::bounds() const {
   Bounds bounds;
   if (!hasNegative) bounds.least = extreme;
   if (!hasPositive) bounds.most = extreme;
+  return hasNegative && hasPositive ? boundsFromLeast() : bounds;
+}
+
+// The same over what each symbol is more than its least: s0*s0 - s0 is t*t + 3*t + 2 for s0 = t + 2.
+SymPolynomial::Bounds SymPolynomial::boundsFromLeast() const {
+  SymPolynomial shifted = of(0);
+  for (const auto& [monomial, coefficient] : terms_) {
+    std::optional<SymPolynomial> term = of(coefficient);
+    for (const auto& [name, exponent] : monomial) {
+      const SymNode& node = atoms_.at(name);
+      const std::optional<int64_t> lower = leastOfAtom(node);
+      if (!lower) return {};
+      const std::optional<SymPolynomial> factor = sum(atom(node), of(*lower), 1);
+      if (!factor) return {};
+      for (int64_t i = 0; term && i < exponent; ++i) term = product(*term, *factor);
+    }
+    std::optional<SymPolynomial> total = term ? sum(shifted, *term, 1) : std::nullopt;
+    if (!total) return {};
+    shifted = std::move(*total);
+  }
+  bool hasPositive = false, hasNegative = false;
+  WideInt extreme = 0;
+  for (const auto& [monomial, coefficient] : shifted.terms_) {
+    if (monomial.empty()) extreme = coefficient;
+    if (!monomial.empty()) (coefficient > 0 ? hasPositive : hasNegative) = true;
+  }
+  Bounds bounds;
+  if (!hasNegative) bounds.least = extreme;
+  if (!hasPositive) bounds.most = extreme;
   return bounds;
 }
 

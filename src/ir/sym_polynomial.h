@@ -48,6 +48,7 @@ class SymPolynomial {
 
   bool add(const Monomial& monomial, int64_t coefficient);
   Bounds bounds() const;
+  Bounds boundsFromLeast() const;
   static SymPolynomial extremum(const SymNode& node);
   static SymPolynomial atom(const SymNode& node);
 

@@ -93,6 +93,35 @@ void EdgeProgramManager::checkMethods(const OfMethod<T>& what, std::string_view 
   }
 }
 
+EdgeProgramManager EdgeProgramManager::transform(const PassManager& passes,
+                                                 std::optional<EdgeCompileConfig> config) const {
+  EdgeProgramManager transformed = *this;
+  if (config) transformed.config_ = std::move(*config);
+  for (Method& method : transformed.methods_) method.program = passes.run(method.program, method.name);
+  return transformed;
+}
+
+EdgeProgramManager EdgeProgramManager::transform(const std::vector<PassRef>& passes,
+                                                 std::optional<EdgeCompileConfig> config) const {
+  return transform(PassManager(passes), std::move(config));
+}
+
+EdgeProgramManager EdgeProgramManager::transform(const PassesOfMethod& passes,
+                                                 std::optional<EdgeCompileConfig> config) const {
+  OfMethod<std::vector<PassRef>> named;
+  for (const auto& [name, list] : passes) named.emplace_back(name, &list);
+  checkMethods(named, "passes");
+  std::unordered_map<std::string_view, PassManager> passesOf;
+  for (const auto& [name, list] : passes) passesOf.emplace(name, PassManager(list));
+  EdgeProgramManager transformed = *this;
+  if (config) transformed.config_ = std::move(*config);
+  for (Method& method : transformed.methods_) {
+    const auto found = passesOf.find(method.name);
+    if (found != passesOf.end()) method.program = found->second.run(method.program, method.name);
+  }
+  return transformed;
+}
+
 EdgeProgramManager EdgeProgramManager::toOpBackend(const OpBackend& backend) const {
   return toOpBackend(forEveryMethod(backend));
 }

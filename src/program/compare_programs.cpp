@@ -151,6 +151,14 @@ std::optional<Diagnostic> compareTables(const TensorTable& before, const TensorT
   return Diagnostic(fmt::format("the {} changed: found a new entry '{}'", what, other->name));
 }
 
+bool sameRest(const ExportedProgram& a, const ExportedProgram& b) {
+  return a.namedTupleFields == b.namedTupleFields && a.opsetVersion == b.opsetVersion &&
+         a.schemaVersion == b.schemaVersion && a.torchVersion == b.torchVersion &&
+         a.verifiers == b.verifiers && a.guardsCode == b.guardsCode && a.dialect == b.dialect &&
+         a.exampleInputs.bytes().data() == b.exampleInputs.bytes().data() &&
+         a.unknownMembers == b.unknownMembers && a.argumentNames == b.argumentNames;
+}
+
 }  // namespace
 
 std::optional<Diagnostic> findDifference(const ExportedProgram& before, const ExportedProgram& after) {
@@ -159,7 +167,9 @@ std::optional<Diagnostic> findDifference(const ExportedProgram& before, const Ex
   if (before.rangeConstraints != after.rangeConstraints) return Diagnostic("the range constraints changed");
   if (before.moduleCallGraph != after.moduleCallGraph) return Diagnostic("the module call graph changed");
   if (auto found = compareTables(before.stateDict(), after.stateDict(), "state dict")) return found;
-  return compareTables(before.constants(), after.constants(), "table of constants");
+  if (auto found = compareTables(before.constants(), after.constants(), "table of constants")) return found;
+  if (!sameRest(before, after)) return Diagnostic("what the program holds beside graph and tables changed");
+  return std::nullopt;
 }
 
 }  // namespace edgefx

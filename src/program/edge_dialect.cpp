@@ -1,3 +1,5 @@
+#include "program/edge_dialect.h"
+
 #include <edgefx/program/exported_program.h>
 
 #include <algorithm>
@@ -6,11 +8,10 @@
 #include <unordered_map>
 
 namespace edgefx {
-namespace {
 
-// Operators that an edge program calls as they are: exir's symbolic ones, and those that it takes out of Core
-// ATen checks.
-bool staysAten(Target target) {
+using detail::staysAten;
+
+bool detail::staysAten(Target target) {
   static constexpr std::string_view kNames[] = {"aten.sym_size.int",
                                                 "aten.sym_stride.int",
                                                 "aten.sym_numel.default",
@@ -23,6 +24,8 @@ bool staysAten(Target target) {
   if (target.ns() == "executorch_prim") return true;
   return std::find(std::begin(kNames), std::end(kNames), target.name()) != std::end(kNames);
 }
+
+namespace {
 
 // Asking a target for its edge form costs an allocation and a lock; a program has few distinct ones.
 class EdgeTargets {

@@ -44,9 +44,7 @@ class WriteTester {
  private:
   bool writesItself(const Node& node) {
     if (!node.isCall()) return false;
-    for (size_t i = 0; i < node.args().size(); ++i) {
-      if (node.args()[i].isNode() && writesUndeclared(node, i)) return true;
-    }
+    if (writesUndeclared(node)) return true;
     const std::string_view target = node.target().fxText();
     if (!unknown_.empty() && unknown_.contains(target.data())) return false;
     const OperatorInfo* const info = findOperator(node.target());
@@ -129,19 +127,6 @@ void joinViews(const Node& node, MemoryGroups& groups) {
   }
 }
 
-void joinSharedInputs(const ExportedProgram& program, MemoryGroups& groups) {
-  const SignatureIndex index(program.signature);
-  std::unordered_map<const void*, const Node*> first;
-  for (const Node& node : program.graph().nodes()) {
-    const InputSpec* const spec = node.isPlaceholder() ? index.findInput(node.name()) : nullptr;
-    const void* const memory =
-        spec != nullptr && isStoredTensor(spec->kind) ? memoryOf(program, *spec) : nullptr;
-    if (memory == nullptr) continue;
-    const auto [found, isNew] = first.emplace(memory, &node);
-    if (!isNew) groups.join(node, *found->second);
-  }
-}
-
 // The groups that a call writes.
 std::vector<uint32_t> writtenGroups(const Node& node, MemoryGroups& groups) {
   std::vector<uint32_t> written;
@@ -185,13 +170,30 @@ const void* memoryOf(const ExportedProgram& program, const InputSpec& spec) {
   return found == nullptr || found->isOpaque() ? nullptr : found->storage().data();
 }
 
+std::vector<std::pair<const Node*, const Node*>> inputsOfOneMemory(const ExportedProgram& program) {
+  std::vector<std::pair<const Node*, const Node*>> pairs;
+  const SignatureIndex index(program.signature);
+  std::unordered_map<const void*, const Node*> first;
+  for (const Node& node : program.graph().nodes()) {
+    const InputSpec* const spec = node.isPlaceholder() ? index.findInput(node.name()) : nullptr;
+    const void* const memory =
+        spec != nullptr && isStoredTensor(spec->kind) ? memoryOf(program, *spec) : nullptr;
+    if (memory == nullptr) continue;
+    const auto [found, isNew] = first.emplace(memory, &node);
+    if (!isNew) pairs.emplace_back(found->second, &node);
+  }
+  return pairs;
+}
+
 MemoryOrder::MemoryOrder(const Graph& graph, const GraphModule* owner, const ExportedProgram* program) {
   const std::vector<bool> isWriter = findWriters(graph, owner);
   if (isWriter.empty()) return;
 
   MemoryGroups groups(graph);
   for (const Node& node : graph.nodes()) joinViews(node, groups);
-  if (program != nullptr && owner == &program->graphModule()) joinSharedInputs(*program, groups);
+  if (program != nullptr && owner == &program->graphModule()) {
+    for (const auto& [first, other] : inputsOfOneMemory(*program)) groups.join(*first, *other);
+  }
   struct Accesses {
     bool isWritten = false;
     const Node* lastWriter = nullptr;
@@ -239,6 +241,36 @@ MemoryOrder::MemoryOrder(const Graph& graph, const GraphModule* owner, const Exp
   const auto second = [](const Pair& pair) { return pair.second; };
   build(before_, second, first);
   build(after_, first, second);
+}
+
+SharedMemory::SharedMemory(const GraphModule& owner)
+    : parent_(owner.graph().idBound()), facts_(owner.graph().idBound(), 0) {
+  const Graph& graph = owner.graph();
+  MemoryGroups groups(graph);
+  for (const Node& node : graph.nodes()) joinViews(node, groups);
+  const std::vector<bool> isWriter = findWriters(graph, &owner);
+  anyWritten_ = !isWriter.empty();
+  for (const Node& node : graph.nodes()) {
+    parent_[node.id()] = groups.of(node);
+    if (node.isPlaceholder()) facts_[groups.of(node)] |= kInput;
+    if (node.isOutput()) {
+      for (const Node& result : node.inputs()) facts_[groups.of(result)] |= kResult;
+    }
+    if (!anyWritten_ || !isWriter[node.id()]) continue;
+    for (uint32_t group : writtenGroups(node, groups)) facts_[group] |= kWritten;
+  }
+}
+
+uint32_t SharedMemory::groupOf(const Node& node) const {
+  uint32_t at = node.id();
+  while (parent_[at] != at) at = parent_[at] = parent_[parent_[at]];
+  return at;
+}
+
+void SharedMemory::join(const Node& a, const Node& b) {
+  const uint32_t from = groupOf(a), to = groupOf(b);
+  facts_[to] |= facts_[from];
+  parent_[from] = to;
 }
 
 }  // namespace edgefx::detail

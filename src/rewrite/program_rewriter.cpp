@@ -3,7 +3,6 @@
 #include <edgefx/program/tensor_table.h>
 #include <edgefx/rewrite/program_rewriter.h>
 
-#include "rewrite/calls_of_graphs.h"
 #include "rewrite/owned_copy.h"
 #include "support/fail.h"
 
@@ -11,14 +10,12 @@
 
 #include <algorithm>
 #include <functional>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 namespace edgefx {
 namespace {
 
-using detail::CallsOfGraph;
 using detail::fail;
 
 ValueRef describeStored(const StoredTensor& tensor) {
@@ -319,6 +316,11 @@ size_t ProgramRewriter::eraseDeadNodes() {
 }
 
 size_t ProgramRewriter::eraseDeadInputs(std::initializer_list<InputKind> kinds) {
+  return eraseDeadInputs(kinds, {});
+}
+
+size_t ProgramRewriter::eraseDeadInputs(std::initializer_list<InputKind> kinds,
+                                        const std::function<bool(const Node& placeholder)>& mayErase) {
   std::unordered_set<std::string> dead;
   std::vector<Node*> nodes;
   const std::vector<Node*> placeholders = program_.graph().placeholders();
@@ -331,6 +333,7 @@ size_t ProgramRewriter::eraseDeadInputs(std::initializer_list<InputKind> kinds) 
     const InputSpec* spec = index.findInput(node->name());
     if (spec == nullptr || !spec->target || !isStoredTensor(spec->kind) || node->numUsers() != 0) continue;
     if (std::ranges::find(kinds, spec->kind) == kinds.end() || written.contains(*spec->target)) continue;
+    if (mayErase && !mayErase(*node)) continue;
     dead.insert(spec->arg.name);
     nodes.push_back(node);
   }
@@ -350,45 +353,6 @@ size_t ProgramRewriter::eraseDeadInputs(std::initializer_list<InputKind> kinds) 
     if (!kept[table == &program_.constants()].contains(target)) table->erase(target);
   }
   return nodes.size();
-}
-
-Node& ProgramRewriter::addConstantFor(GraphModule& module, std::string_view name, at::Tensor tensor) {
-  // The way down, found from the program's own list of modules.
-  std::unordered_map<const GraphModule*, GraphModule*> parents;
-  for (const NestedModule& nested : namedModules(program_.graphModule())) {
-    parents.emplace(nested.module, nested.parent);
-  }
-  std::vector<GraphModule*> way{&module};
-  while (way.back() != &program_.graphModule()) {
-    const auto parent = parents.find(way.back());
-    if (parent == parents.end() || parent->second == nullptr) {
-      fail<UsageError>("the graph module for constant '{}' is not one that the program's nodes name", name);
-    }
-    way.push_back(parent->second);
-  }
-  std::ranges::reverse(way);
-
-  // Every call is looked at before anything changes.
-  std::vector<CallsOfGraph> levels;
-  for (size_t i = 0; i + 1 < way.size(); ++i) levels.push_back(detail::findCallsOf(*way[i + 1], *way[i]));
-  for (const CallsOfGraph& level : levels) {
-    for (const Node* call : level.calls) {
-      if (detail::takesMoreOperands(*call)) continue;
-      fail<UsageError>("constant '{}' cannot be passed to a graph by '%{}', a call of {}", name, call->name(),
-                       call->target().name());
-    }
-  }
-  Node* value = &addInput(InputKind::ConstantTensor, false, name, std::move(tensor), false);
-  for (size_t i = 0; i < levels.size(); ++i) {
-    for (Node* call : levels[i].calls) detail::appendOperand(*call, *value);
-    Node* inner = nullptr;
-    for (GraphModule* graph : levels[i].graphs) {
-      Node& placeholder = detail::appendPlaceholder(graph->graph(), *value);
-      if (graph == way[i + 1]) inner = &placeholder;
-    }
-    value = inner;
-  }
-  return *value;
 }
 
 }  // namespace edgefx

@@ -13,7 +13,7 @@ namespace {
 // Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction" (Intel, 2009),
 // with its constants for the bit-reflected polynomial 0x04c11db7: four lanes of 16 bytes are folded over the
 // text, then into one, which Barrett's method reduces to 32 bits.
-constexpr size_t kLane = 16, kBlock = 4 * kLane;
+constexpr size_t kLane = 16, kCrcBlock = 4 * kLane;
 
 [[gnu::target("pclmul,sse4.1")]] __m128i laneAt(const std::byte* at) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
@@ -36,7 +36,7 @@ constexpr size_t kLane = 16, kBlock = 4 * kLane;
   __m128i lanes[4];
   for (size_t i = 0; i < 4; ++i) lanes[i] = laneAt(at + i * kLane);
   lanes[0] = _mm_xor_si128(lanes[0], _mm_cvtsi32_si128(static_cast<int>(~crc)));
-  for (at += kBlock, size -= kBlock; size >= kBlock; at += kBlock, size -= kBlock) {
+  for (at += kCrcBlock, size -= kCrcBlock; size >= kCrcBlock; at += kCrcBlock, size -= kCrcBlock) {
     for (size_t i = 0; i < 4; ++i) lanes[i] = fold(lanes[i], byBlock, laneAt(at + i * kLane));
   }
   __m128i one = lanes[0];
@@ -58,7 +58,7 @@ uint32_t crc32Of(std::span<const std::byte> bytes) {
   uint32_t crc = 0;
 #ifdef __x86_64__
   static const bool canFold = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
-  if (canFold && bytes.size() >= kBlock) {
+  if (canFold && bytes.size() >= kCrcBlock) {
     const size_t folded = bytes.size() / kLane * kLane;
     crc = foldedCrc(crc, bytes.data(), folded);
     bytes = bytes.subspan(folded);

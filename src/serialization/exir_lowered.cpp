@@ -2,7 +2,7 @@
 
 #include <edgefx/program/tensor_table.h>
 
-#include "serialization/base64.h"
+#include "support/base64.h"
 #include "serialization/byte_text.h"
 #include "serialization/edge_record.h"
 #include "serialization/exir_json.h"

@@ -19,7 +19,7 @@ namespace edgefx::detail {
 namespace {
 
 constexpr size_t kMinCapacity = 1024;
-constexpr size_t kBlock = 16;
+constexpr size_t kPlainBlock = 16;
 constexpr size_t kWord = 8;
 constexpr size_t kMaxEscapeBytes = 12;  // a surrogate pair
 constexpr size_t kMaxIntegerBytes = 20;
@@ -76,26 +76,26 @@ size_t copyBlock(const char* in, char* out) {
   const __m128i del = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7F));
   const __m128i special = _mm_or_si128(_mm_or_si128(below, del), _mm_or_si128(quote, backslash));
   const auto mask = static_cast<uint32_t>(_mm_movemask_epi8(special));
-  return static_cast<size_t>(std::countr_zero(mask | 1u << kBlock));
+  return static_cast<size_t>(std::countr_zero(mask | 1u << kPlainBlock));
 #else
-  std::memcpy(out, in, kBlock);
-  if ((specialBytes(loadWord(in)) | specialBytes(loadWord(in + kWord))) == 0) return kBlock;
+  std::memcpy(out, in, kPlainBlock);
+  if ((specialBytes(loadWord(in)) | specialBytes(loadWord(in + kWord))) == 0) return kPlainBlock;
   size_t count = 0;
-  while (count < kBlock && isPlain(static_cast<unsigned char>(in[count]))) ++count;
+  while (count < kPlainBlock && isPlain(static_cast<unsigned char>(in[count]))) ++count;
   return count;
 #endif
 }
 
 // Copies plain bytes from `in` to `out`, up to the first special one, and returns how many. Writes up to
-// kBlock bytes beyond them.
+// kPlainBlock bytes beyond them.
 size_t copyPlain(const char* in, size_t size, char* out) {
   const char* const first = in;
-  while (size >= kBlock) {
+  while (size >= kPlainBlock) {
     const size_t count = copyBlock(in, out);
     in += count;
-    if (count < kBlock) return static_cast<size_t>(in - first);
-    out += kBlock;
-    size -= kBlock;
+    if (count < kPlainBlock) return static_cast<size_t>(in - first);
+    out += kPlainBlock;
+    size -= kPlainBlock;
   }
   if (size >= kWord) {
     const uint64_t head = loadWord(in);
@@ -210,7 +210,7 @@ void JsonWriter::failNesting(char closing) const {
 }
 
 void JsonWriter::writeQuoted(std::string_view text) {
-  reserve(text.size() + kBlock + 2);
+  reserve(text.size() + kPlainBlock + 2);
   *end_++ = '"';
   size_t at = 0;
   while (true) {
@@ -221,7 +221,7 @@ void JsonWriter::writeQuoted(std::string_view text) {
     do {
       const DecodedCharacter c = decodeUtf8(text.substr(at));
       if (c.length == 0) fail<UsageError>("expected UTF-8 text, found an invalid byte at offset {}", at);
-      reserve(kMaxEscapeBytes + (text.size() - at) + kBlock + 1);
+      reserve(kMaxEscapeBytes + (text.size() - at) + kPlainBlock + 1);
       writeEscape(c.codePoint);
       at += c.length;
     } while (at < text.size() && !isPlain(static_cast<unsigned char>(text[at])));

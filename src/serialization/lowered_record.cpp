@@ -1,6 +1,6 @@
 #include "serialization/lowered_record.h"
 
-#include "serialization/base64.h"
+#include "support/base64.h"
 #include "serialization/byte_text.h"
 #include "serialization/json_writer.h"
 #include "serialization/program_records.h"

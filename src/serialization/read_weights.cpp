@@ -3,7 +3,7 @@
 #include "serialization/byte_text.h"
 #include "serialization/json_writer.h"
 #include "serialization/read_values.h"
-#include "serialization/strided_extent.h"
+#include "support/strided_extent.h"
 #include "serialization/torch_save_archive.h"
 #include "support/fail.h"
 

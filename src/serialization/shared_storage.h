@@ -3,21 +3,13 @@
 #include <edgefx/program/tensor_table.h>
 #include <edgefx/support/shared_bytes.h>
 
+#include "program/make_tensor.h"
 #include "serialization/torch_save_archive.h"
-
-#include <c10/core/Storage.h>
 
 #include <cstdint>
 #include <map>
-#include <vector>
 
 namespace edgefx::detail {
-
-// The storage that tensors over one record share.
-struct SharedStorage {
-  SharedBytes bytes;
-  c10::Storage storage;  // null until a tensor needs it
-};
 
 // Storages by record.
 class StorageCache {
@@ -33,11 +25,6 @@ class StorageCache {
  private:
   std::map<const void*, SharedStorage> storages_;  // looked up only, never iterated
 };
-
-std::vector<int64_t> plainNumbers(const std::vector<SymInt>& numbers);
-
-// A view of the shared storage. The meta's numbers are known to lie within the bytes.
-StoredTensor makeTensor(SharedStorage& shared, const TensorMeta& meta, bool isParameter);
 
 enum class StorageUse : uint8_t {
   Map,         // the storage is the record itself, if that is not compressed

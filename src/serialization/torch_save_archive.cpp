@@ -3,7 +3,7 @@
 #include <edgefx/support/error.h>
 
 #include "serialization/byte_text.h"
-#include "serialization/strided_extent.h"
+#include "support/strided_extent.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "serialization/write_weights.h"
 
 #include "serialization/json_writer.h"
-#include "serialization/strided_extent.h"
+#include "support/strided_extent.h"
 #include "serialization/write_values.h"
 #include "support/fail.h"
 

@@ -15,6 +15,7 @@ std::string Diagnostic::render() const {
   add("record ", record);
   add("backend ", backend);
   add("method ", method);
+  add("pass ", pass);
   add("graph ", graph);
   add("rule ", rule);
   add("node ", node, "'%");
@@ -39,8 +40,8 @@ Error::Error(std::vector<Diagnostic> diagnostics) : diagnostics_(std::move(diagn
 
 void Error::fillIn(const Diagnostic& known) {
   static constexpr std::string Diagnostic::*kFields[] = {
-      &Diagnostic::file,  &Diagnostic::record, &Diagnostic::backend, &Diagnostic::method,
-      &Diagnostic::graph, &Diagnostic::rule,   &Diagnostic::node,    &Diagnostic::nodeText};
+      &Diagnostic::file, &Diagnostic::record, &Diagnostic::backend, &Diagnostic::method,  &Diagnostic::graph,
+      &Diagnostic::pass, &Diagnostic::rule,   &Diagnostic::node,    &Diagnostic::nodeText};
   for (Diagnostic& diagnostic : diagnostics_) {
     for (auto field : kFields) {
       if ((diagnostic.*field).empty()) diagnostic.*field = known.*field;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace edgefx::detail {
@@ -36,6 +37,32 @@ inline DecodedCharacter decodeUtf8(std::string_view text) {
     return {codePoint, 4};
   }
   return {0, 0};
+}
+
+// Appends the character; a surrogate of Python's surrogateescape becomes the byte it stands for. False for
+// numbers that are no character.
+inline bool appendUtf8(std::string& out, uint32_t codePoint) {
+  const auto add = [&out](uint32_t byte) { out += static_cast<char>(byte); };
+  if (codePoint < 0x80) {
+    add(codePoint);
+  } else if (codePoint < 0x800) {
+    add(0xC0u | codePoint >> 6);
+    add(0x80u | (codePoint & 0x3Fu));
+  } else if (codePoint >= 0xDC80 && codePoint <= 0xDCFF) {
+    add(codePoint & 0xFFu);
+  } else if (codePoint > 0x10FFFF || (codePoint >= 0xD800 && codePoint < 0xE000)) {
+    return false;
+  } else if (codePoint < 0x10000) {
+    add(0xE0u | codePoint >> 12);
+    add(0x80u | (codePoint >> 6 & 0x3Fu));
+    add(0x80u | (codePoint & 0x3Fu));
+  } else {
+    add(0xF0u | codePoint >> 18);
+    add(0x80u | (codePoint >> 12 & 0x3Fu));
+    add(0x80u | (codePoint >> 6 & 0x3Fu));
+    add(0x80u | (codePoint & 0x3Fu));
+  }
+  return true;
 }
 
 // Writes the lowest `digits` hexadecimal digits of `value`, lower case, and returns the end.

@@ -23,9 +23,11 @@ void addPrintCommand(CLI::App& app, Command& chosen);
 void addVerifyCommand(CLI::App& app, Command& chosen);
 void addConvertCommand(CLI::App& app, Command& chosen);
 void addLowerCommand(CLI::App& app, Command& chosen);
+void addOptCommand(CLI::App& app, Command& chosen);
 void addReportCommand(CLI::App& app, Command& chosen);
 void addRunCommand(CLI::App& app, Command& chosen);
 void addCompareCommand(CLI::App& app, Command& chosen);
+void addToEdgeCommand(CLI::App& app, Command& chosen);
 
 // Ends the tool with that exit code, whatever its message was thrown as. Results so far are kept.
 struct CommandError : std::runtime_error {

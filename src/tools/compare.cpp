@@ -4,6 +4,7 @@
 #include <edgefx/support/error.h>
 
 #include "tools/command.h"
+#include "tools/program_files.h"
 #include "tools/run_inputs.h"
 
 #include <algorithm>
@@ -24,8 +25,8 @@ struct CompareOptions {
 ExitCode compare(const CompareOptions& options, std::string& out) {
   BackendRegistry registry;
   for (const std::string& plugin : options.source.plugins) loadPlugin(plugin, registry);
-  Archive before = loadArchive(options.before);
-  Archive after = loadArchive(options.after);
+  Archive before = readArchive(options.before);
+  Archive after = readArchive(options.after);
   VerifyOptions verify;
   verify.tolerance = options.source.tolerance;
   if (!options.source.plugins.empty()) verify.delegateRunner = delegateRunner(registry);

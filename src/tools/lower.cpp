@@ -6,6 +6,7 @@
 #include <edgefx/support/error.h>
 
 #include "tools/command.h"
+#include "tools/program_files.h"
 #include "tools/run_inputs.h"
 
 #include <algorithm>
@@ -110,7 +111,7 @@ ExitCode lower(const LowerOptions& options, std::string& out) {
   for (const std::string& plugin : options.plugins) loadPlugin(plugin, registry);
   const Steps steps = findSteps(options, registry);
 
-  Archive archive = loadArchive(options.input);
+  Archive archive = readArchive(options.input);
   const std::vector<bool> chosen = chosenModels(archive, options.methods);
   EdgeProgramManager::Methods methods;
   std::vector<std::string> wanted;

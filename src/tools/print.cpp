@@ -1,8 +1,11 @@
 #include <edgefx/ir/fx_text.h>
 #include <edgefx/program/delegated_text.h>
 #include <edgefx/serialization/pt2.h>
+#include <edgefx/text/fx_reader.h>
+#include <edgefx/text/program_text.h>
 
 #include "tools/command.h"
+#include "tools/program_files.h"
 
 #include <charconv>
 #include <memory>
@@ -19,6 +22,10 @@ struct PrintOptions {
   bool signature = false;
   bool delegates = false;
   bool edge = false;
+  bool text = false;
+  bool fromFxText = false;
+  uint64_t mostBytes = 256;
+  std::string output;
 };
 
 // Major and minor number of "2.14.1+cpu".
@@ -46,13 +53,37 @@ std::string printedText(const ExportedProgram& program, const PrintOptions& opti
   return fxText(program.graphModule());
 }
 
-ExitCode print(const PrintOptions& options, std::string& out) {
+std::string printedFxText(const PrintOptions& options) {
+  std::unique_ptr<GraphModule> module = readFxText(readWholeFile(options.file), options.file);
+  if (!options.text) return fxText(*module);
+  return programText(ExportedProgram(std::move(module)));
+}
+
+std::string printedFile(const PrintOptions& options) {
   LoadOptions load;
   load.verify = false;  // a broken program is what one wants to look at
-  ExportedProgram program = loadProgram(options.file, options.model, load);
+  if (options.text && options.model.empty()) {
+    Archive archive = readArchive(options.file, load);
+    for (Archive::Model& model : archive.models) {
+      if (options.edge) wrapAsEdge(model.program);
+    }
+    return archiveText(archive, options.mostBytes);
+  }
+  ExportedProgram program = readProgram(options.file, options.model, load);
   if (options.edge) wrapAsEdge(program);
-  out += printedText(program, options);
-  if (!out.ends_with('\n')) out += '\n';
+  if (!options.text) return printedText(program, options);
+  const NamedProgramRef method{options.model, &program};
+  return programText({&method, 1}, {.mostBytes = options.mostBytes});
+}
+
+ExitCode print(const PrintOptions& options, std::string& out) {
+  std::string text = options.fromFxText ? printedFxText(options) : printedFile(options);
+  if (!text.ends_with('\n')) text += '\n';
+  if (options.output.empty()) {
+    out += text;
+  } else {
+    writeTextFile(options.output, text);
+  }
   return ExitCode::Ok;
 }
 
@@ -67,14 +98,31 @@ void addPrintCommand(CLI::App& app, Command& chosen) {
       ->type_name("NAME");
   CLI::Option* signature =
       command->add_flag("--signature", options->signature, "Print the signature instead of the graphs");
-  command
-      ->add_flag("--delegates", options->delegates,
-                 "Print below each delegate its backend and the graph that was compiled, as ExecuTorch does")
-      ->excludes(signature);
+  CLI::Option* delegates =
+      command
+          ->add_flag(
+              "--delegates", options->delegates,
+              "Print below each delegate its backend and the graph that was compiled, as ExecuTorch does")
+          ->excludes(signature);
   command->add_flag("--edge", options->edge, kEdgeHelp);
+  CLI::Option* text =
+      command
+          ->add_flag("--text", options->text, "Print programs with all they hold, as text that edgefx reads")
+          ->excludes(signature)
+          ->excludes(delegates);
+  command
+      ->add_option("--bytes", options->mostBytes,
+                   "With --text: how many bytes of a tensor or payload are printed; longer ones are left out")
+      ->needs(text)
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  command->add_flag("--from-fx-text", options->fromFxText, "FILE is such text of a graph as Python prints")
+      ->excludes(signature)
+      ->excludes(delegates);
+  command->add_option("-o,--output", options->output, "Write to this file")->type_name("FILE");
   command->footer(
-      "The model is not checked: see 'edgefx verify'.\n\nExample:\n  edgefx print llm.pt2 --model decode "
-      "--signature");
+      "The model is not checked: see 'edgefx verify'. --text prints all models unless one is named.\n\n"
+      "Example:\n  edgefx print llm.pt2 --model decode --signature");
   command->callback(
       [options, &chosen] { chosen = [options](std::string& out) { return print(*options, out); }; });
 }

@@ -2,6 +2,7 @@
 #include <edgefx/serialization/pt2.h>
 
 #include "tools/command.h"
+#include "tools/program_files.h"
 
 #include <cstdint>
 #include <memory>
@@ -17,7 +18,7 @@ struct ReportOptions {
 };
 
 ExitCode report(const ReportOptions& options, std::string& out) {
-  const Archive archive = loadArchive(options.file);
+  const Archive archive = readArchive(options.file);
   DelegationReport report;
   for (const Archive::Model& model : archive.models) {
     report.methods.push_back(reportDelegation(model.program, methodName(archive, model)));

@@ -7,6 +7,7 @@
 #include <edgefx/support/error.h>
 
 #include "tools/command.h"
+#include "tools/program_files.h"
 #include "tools/run_inputs.h"
 #include "tools/value_text.h"
 
@@ -86,7 +87,7 @@ void compareCase(ExpectedComparer& comparer, const RunCase& expected, const Expo
 ExitCode runModel(const RunToolOptions& options, std::string& out) {
   BackendRegistry registry;
   for (const std::string& plugin : options.source.plugins) loadPlugin(plugin, registry);
-  ExportedProgram program = loadProgram(options.file, options.model);
+  ExportedProgram program = readProgram(options.file, options.model);
   if (options.edge) wrapAsEdge(program);
 
   RunOptions run;

@@ -20,7 +20,7 @@ Exit codes:
      than is expected
   2  wrong arguments, or no such model, method, partitioner or backend
   3  a file cannot be read, or a file or stdout cannot be written
-  4  a partitioner or backend failed, or returned what does not hold together
+  4  a partitioner, backend or pass failed, or returned what does not hold together
   5  something unexpected, such as lack of memory
   6  a model cannot run here, or failed while it ran
 
@@ -59,7 +59,10 @@ ToolResult run(const Command& command) {
 }  // namespace
 
 ToolResult runTool(const std::vector<std::string>& arguments) {
-  CLI::App app("Reads, checks, converts, lowers and runs programs of torch.export (.pt2 files).", "edgefx");
+  CLI::App app(
+      "Reads, checks, converts, lowers and runs programs of torch.export (.pt2 files, or texts that edgefx "
+      "wrote).",
+      "edgefx");
   app.set_version_flag("--version", "edgefx " + std::string(kVersion));
   app.require_subcommand(1);
   app.footer(kFooter);
@@ -68,7 +71,9 @@ ToolResult runTool(const std::vector<std::string>& arguments) {
   addPrintCommand(app, chosen);
   addVerifyCommand(app, chosen);
   addConvertCommand(app, chosen);
+  addToEdgeCommand(app, chosen);
   addLowerCommand(app, chosen);
+  addOptCommand(app, chosen);
   addReportCommand(app, chosen);
   addRunCommand(app, chosen);
   addCompareCommand(app, chosen);

@@ -3,6 +3,7 @@
 #include <edgefx/serialization/pt2.h>
 
 #include "tools/command.h"
+#include "tools/program_files.h"
 
 #include <algorithm>
 #include <iterator>
@@ -33,7 +34,7 @@ ExitCode verify(const VerifyOptions& options, std::string& out) {
   LoadOptions load;
   load.verify = false;  // the first violations would end it
   load.checkWeights = true;
-  Archive archive = loadArchive(options.file, load);
+  Archive archive = readArchive(options.file, load);
   if (!options.model.empty()) archive.program(options.model);
 
   bool isValid = true;

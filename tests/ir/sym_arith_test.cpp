@@ -52,7 +52,10 @@ TEST(SymArith, QuotientsAreTakenWhereTheyAreExact) {
 
 TEST(SymArith, ComparesWhatTheFormDecides) {
   EXPECT_EQ(symCompare(sym("4*s0"), 4), 1);  // dynamic sizes are 2 or more
-  EXPECT_EQ(symCompare(sym("s0"), sym("s0*s1")), std::nullopt);
+  EXPECT_EQ(symCompare(sym("s0"), sym("s0*s1")), -1);
+  EXPECT_EQ(symCompare(sym("s0**2"), sym("s0")), 1);
+  EXPECT_EQ(symCompare(sym("s0**2"), sym("3*s0")), std::nullopt);
+  EXPECT_EQ(symCompare(sym("s0"), sym("s1")), std::nullopt);
   EXPECT_EQ(symCompare(1, sym("s0")), -1);
   EXPECT_EQ(symCompare(sym("u0"), 0), std::nullopt);
   EXPECT_TRUE(symAtLeast(sym("u0"), 0));

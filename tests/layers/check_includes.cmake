@@ -1,7 +1,9 @@
 # cmake -D ROOT=<project> -P check_includes.cmake
 # Includes go down this list and never up; public headers show neither the private ones nor what edgefx is built with.
-set(layers support ir program rewrite serialization run partition backend manager tools)
+set(layers support ir program text rewrite serialization run passes dialect partition backend manager tools)
 list(JOIN layers ", " layer_names)
+# Layers of one height: neither includes the other.
+set(siblings "^(passes|partition)$")
 
 # Too heavy for every user of a public header, or no dependency of theirs.
 set(not_in_public_headers "^(torch/torch\\.h|torch/script\\.h|torch/csrc/.*|ATen/ATen\\.h|fmt/.*|simdjson\\.h|CLI/.*)$")
@@ -52,6 +54,8 @@ foreach(file IN LISTS files)
       list(FIND layers "${other}" other_rank)
       if(other_rank GREATER rank)
         list(APPEND faults "${file}: '${layer}' is below '${other}' and must not include ${included}")
+      elseif("${layer}" MATCHES "${siblings}" AND "${other}" MATCHES "${siblings}" AND NOT "${layer}" STREQUAL "${other}")
+        list(APPEND faults "${file}: '${layer}' is beside '${other}' and must not include ${included}")
       elseif(other_rank EQUAL -1)
         list(APPEND faults "${file}: ${included} is in none of the layers ${layer_names}")
       endif()

@@ -2,57 +2,59 @@
 #include <edgefx/program/exported_program.h>
 
 #include "support/program_builder.h"
+#include "support/program_from_text.h"
 
 #include <gtest/gtest.h>
 
-#include <memory>
+#include <string>
 
 namespace edgefx {
 namespace {
 
-using test::ProgramBuilder;
-using test::tensorValue;
+using test::programFromText;
+
+// What follows the placeholders in the text of the program.
+std::string bodyOf(const ExportedProgram& program) {
+  const std::string text = programText(program);
+  return text.substr(text.find("):\n"));
+}
 
 TEST(WrapAsEdge, WrapsOperatorsOfEveryLibraryAndNothingElse) {
-  ProgramBuilder builder;
-  Node& x = builder.userInput("x", tensorValue({2}));
-  Node& relu = builder.call("aten.relu.default", {x}, tensorValue({2}), "a");
-  Node& custom = builder.call("mylib.twice.default", {relu}, tensorValue({2}), "b");
-  Node& size = builder.call("operator.mul", {2, 3}, {}, "c");
-  Node& higher = builder.call("higher_order.invoke_subgraph", {custom}, tensorValue({2}), "d");
-  builder.userOutput(higher);
-  ExportedProgram program = builder.finish();
-
+  ExportedProgram program = programFromText(R"((%x : f32[2]):
+    %a = aten.relu.default(%x) : f32[2]
+    %b = mylib.twice.default(%a) : f32[2]
+    %c = operator.mul(2, 3) : SymInt(6)
+    %d = higher_order.invoke_subgraph(%b) : f32[2]
+    return (%d))");
   wrapAsEdge(program);
-  EXPECT_EQ(relu.target(), Target::edge("aten.relu.default"));
-  EXPECT_EQ(custom.target(), Target::edge("mylib.twice.default"));
-  EXPECT_EQ(size.target(), Target("operator.mul"));
-  EXPECT_EQ(higher.target(), Target("higher_order.invoke_subgraph"));
-  EXPECT_EQ(relu.name(), "a");
-  EXPECT_EQ(program.dialect, Dialect::Edge);
+  EXPECT_EQ(bodyOf(program), R"():
+  %a = edge.aten.relu.default(%x) : f32[2]
+  %b = edge.mylib.twice.default(%a) : f32[2]
+  %c = operator.mul(2, 3) : SymInt(6)
+  %d = higher_order.invoke_subgraph(%b) : f32[2]
+  return (%d,)
+settings {
+  dialect = edge
+}
+)");
 }
 
 TEST(WrapAsEdge, LeavesOperatorsThatAreArguments) {
-  ProgramBuilder builder;
-  Node& x = builder.userInput("x", tensorValue({2}));
-  Node& call =
-      builder.call("higher_order.auto_functionalized", {Target("mylib.add_.default"), x}, tensorValue({2}));
-  builder.userOutput(call);
-  ExportedProgram program = builder.finish();
+  ExportedProgram program = programFromText(R"((%x : f32[2]):
+    %a = higher_order.auto_functionalized(mylib.add_.default, %x) : f32[2]
+    return (%a))");
   wrapAsEdge(program);
-  EXPECT_EQ(call.arg(0).asOperator(), Target("mylib.add_.default"));
+  EXPECT_EQ(program.graph().find("a")->arg(0).asOperator(), Target("mylib.add_.default"));
 }
 
 TEST(WrapAsEdge, DropsGetitemsNobodyUses) {
-  ProgramBuilder builder;
-  Node& x = builder.userInput("x", tensorValue({2}));
-  Node& topk = builder.call("aten.topk.default", {x, 1}, {}, "topk");
-  Node& used = builder.call("operator.getitem", {topk, 0}, tensorValue({1}), "used");
-  Node& outer = builder.call("operator.getitem", {topk, 1}, {}, "outer");
-  builder.call("operator.getitem", {outer, 0}, {}, "inner");
-  builder.call("aten.relu.default", {x}, tensorValue({2}), "unused_call");
-  builder.userOutput(used);
-  ExportedProgram program = builder.finish();
+  ExportedProgram program = programFromText(R"((%x : f32[2]):
+    %topk = aten.topk.default(%x, 1) : (f32[1], i64[1])
+    %used = operator.getitem(%topk, 0) : f32[1]
+    %outer = operator.getitem(%topk, 1) : i64[1]
+    %inner = operator.getitem(%outer, 0) : i64[]
+    %unused_call = aten.relu.default(%x) : f32[2]
+    return (%used))");
   wrapAsEdge(program);
   EXPECT_NE(program.graph().find("used"), nullptr);
   EXPECT_EQ(program.graph().find("outer"), nullptr);
@@ -60,26 +62,19 @@ TEST(WrapAsEdge, DropsGetitemsNobodyUses) {
   EXPECT_NE(program.graph().find("unused_call"), nullptr);
 }
 
-std::unique_ptr<Graph> edgeBranchGraph() {
-  auto graph = std::make_unique<Graph>();
-  Node& x = graph->placeholder("x");
-  Node& topk = graph->call("aten.topk.default", {x, 1}, {}, "topk");
-  Node& first = graph->call("operator.getitem", {topk, 0}, {}, "first");
-  graph->call("operator.getitem", {topk, 1}, {}, "second");
-  graph->output(Arg::tuple({first}));
-  return graph;
-}
-
 TEST(WrapAsEdge, ReachesNestedGraphs) {
-  ProgramBuilder builder;
-  Node& x = builder.userInput("x", tensorValue({2}));
-  Node& branch = builder.branch("true_graph_0", edgeBranchGraph());
-  Node& call = builder.call("higher_order.cond", {x, branch, branch, Arg::list({x})}, tensorValue({1}));
-  builder.userOutput(call);
-  ExportedProgram program = builder.finish();
-  GraphModule& outer = *program.graphModule().findChild("true_graph_0");
-  outer.addChild("inner", std::make_unique<GraphModule>(edgeBranchGraph()));
-
+  const std::string branch = R"((%x : f32[2]):
+    %topk = aten.topk.default(%x, 1) : (f32[1], i64[1])
+    %first = operator.getitem(%topk, 0) : f32[1]
+    %second = operator.getitem(%topk, 1) : i64[1]
+    return (%first))";
+  ExportedProgram program = programFromText(R"((%p : bool[], %x : f32[2]):
+    %branch = get_attr "true_graph_0"
+    %cond = higher_order.cond(%p, %branch, %branch, [%x]) : (f32[1],)
+    %getitem = operator.getitem(%cond, 0) : f32[1]
+    return (%getitem)
+    submodule "true_graph_0")" + branch + "submodule \"true_graph_0.inner\"" +
+                                            branch);
   wrapAsEdge(program);
   for (const char* path : {"true_graph_0", "true_graph_0.inner"}) {
     Graph& graph = program.graphModule().findChild(path)->graph();

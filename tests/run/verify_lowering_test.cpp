@@ -250,5 +250,14 @@ TEST(GenerateInputs, WhatCannotBeMadeIsRefused) {
   EXPECT_THROW(generateInputs(large), UnsupportedError);
 }
 
+TEST(VerifyLowering, StateThatIsGoneMustNotHaveChanged) {
+  const VerifyReport report = verifyLowering(countingProgram(), tinyProgram());
+  EXPECT_FALSE(report.agrees());
+  EXPECT_NE(report.text().find("buffer 'count': "), std::string::npos) << report.text();
+  for (const VerifyReport::Compared& one : report.compared) {
+    EXPECT_EQ(one.difference.agrees, one.name != "buffer 'count'") << one.name;
+  }
+}
+
 }  // namespace
 }  // namespace edgefx

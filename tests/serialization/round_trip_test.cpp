@@ -19,23 +19,11 @@
 namespace edgefx {
 namespace {
 
+using test::corpusFiles;
 using test::expectEqualArchives;
 using test::expectEqualPrograms;
 using test::recordsOf;
 using test::SavedJson;
-
-// Every .pt2 file of the corpus that edgefx reads.
-std::vector<std::filesystem::path> corpusFiles() {
-  std::vector<std::filesystem::path> files;
-  for (const std::filesystem::path& root : test::corpusRoots()) {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
-      if (entry.path().extension() != ".pt2" || entry.path().stem() == "version_major_newer") continue;
-      files.push_back(entry.path());
-    }
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 bool isFlat(const std::filesystem::path& file) {
   return recordsOf(file).contains("serialized_exported_program.json");

@@ -24,6 +24,7 @@ TEST(Diagnostic, RendersEveryKnownPlaceFromTheOutsideIn) {
   Diagnostic diagnostic("bad");
   diagnostic.node = "n";
   diagnostic.rule = "r";
+  diagnostic.pass = "p";
   diagnostic.graph = "true_graph_0.body";
   diagnostic.method = "forward";
   diagnostic.backend = "b";
@@ -31,7 +32,7 @@ TEST(Diagnostic, RendersEveryKnownPlaceFromTheOutsideIn) {
   diagnostic.file = "a.pt2";
   EXPECT_EQ(diagnostic.render(),
             "edgefx: file 'a.pt2', record 'models/model.json', backend 'b', method 'forward', "
-            "graph 'true_graph_0.body', rule 'r', node '%n': bad");
+            "pass 'p', graph 'true_graph_0.body', rule 'r', node '%n': bad");
 }
 
 TEST(Diagnostic, RendersNodeTextAndNotesOnTheirOwnLines) {

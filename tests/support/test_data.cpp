@@ -112,6 +112,18 @@ std::vector<CorpusProgram> corpusPrograms() {
   return programs;
 }
 
+std::vector<fs::path> corpusFiles() {
+  std::vector<fs::path> files;
+  for (const fs::path& root : corpusRoots()) {
+    for (const auto& entry : fs::recursive_directory_iterator(root)) {
+      if (entry.path().extension() != ".pt2" || entry.path().stem() == "version_major_newer") continue;
+      files.push_back(entry.path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 std::string readFile(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
   std::ostringstream content;

@@ -41,6 +41,9 @@ struct CorpusProgram {
 // `edge.pt2` files are not among them. Throws std::runtime_error if a program lacks a text it should have.
 std::vector<CorpusProgram> corpusPrograms();
 
+// Every .pt2 file of the corpus that edgefx reads, sorted.
+std::vector<std::filesystem::path> corpusFiles();
+
 // The bytes of a file. Throws std::runtime_error if it cannot be read.
 std::string readFile(const std::filesystem::path& path);
 

@@ -15,6 +15,7 @@ struct OperatorArgument {
   bool keywordOnly = false;
   bool isWritten = false;  // the operator writes into it: Tensor(a!)
   bool isAlias = false;    // results may share its memory: Tensor(a)
+  bool isTensor = false;   // one tensor, which may be optional
 };
 
 // What is known of an operator by its name.
@@ -36,6 +37,8 @@ const OperatorInfo* findOperator(Target target);
 // Whether a call writes into its i-th argument although its schema does not say so: the running statistics of
 // batch and instance norms that are given and trained. O(1).
 bool writesUndeclared(const Node& call, size_t i);
+// The same for any of its arguments that is a node. O(1).
+bool writesUndeclared(const Node& call);
 
 // Whether a node may be needed although nobody uses its value: placeholders, outputs, operators that write to
 // an argument, are random, return nothing, or check or print something; control flow with such a node in a

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <edgefx/backend/backend_registry.h>
-#include <edgefx/manager/compile_config.h>
 #include <edgefx/manager/constant_value.h>
 #include <edgefx/manager/etrecord.h>
+#include <edgefx/passes/pass_manager.h>
+#include <edgefx/program/compile_config.h>
 #include <edgefx/program/exported_program.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,6 +39,21 @@ class EdgeProgramManager {
   const ConstantMethods& constantMethods() const { return constantMethods_; }
   const EdgeCompileConfig& compileConfig() const { return config_; }
   const std::shared_ptr<const EtRecord>& etRecord() const { return etRecord_; }
+
+  // Runs passes on every method, in order, as PassManager::run does it. Methods that the passes leave as they
+  // are stay the same program; weights are shared. The new manager has the same constant methods, record and
+  // compile config, or the config given. Throws as PassManager::run, naming the method; nothing has changed
+  // then. No passes change nothing.
+  EdgeProgramManager transform(const PassManager& passes, std::optional<EdgeCompileConfig> config = {}) const;
+  EdgeProgramManager transform(const std::vector<PassRef>& passes,
+                               std::optional<EdgeCompileConfig> config = {}) const;
+
+  // The same for the methods named, each with its passes, in the order of this manager; the others stay the
+  // same program. Naming none changes nothing. Throws UsageError for unknown methods, for a method named
+  // twice and for null passes.
+  using PassesOfMethod = std::vector<std::pair<std::string, std::vector<PassRef>>>;
+  EdgeProgramManager transform(const PassesOfMethod& passes,
+                               std::optional<EdgeCompileConfig> config = {}) const;
 
   // Lowers every method, in order, with one backend (experimental, see OpBackend). Each is lowered as
   // lowerProgram does it. The new manager has the same constant methods, record and compile config, but for

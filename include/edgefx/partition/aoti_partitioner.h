@@ -9,8 +9,8 @@
 namespace edgefx {
 
 // For backends that compile whatever they get, ahead of time: takes every call that is not delegated yet, in
-// as few partitions as can be, with the branches of control flow and every constant. The tags are "aoti_" and
-// a number, as those of exir's AotiPartitioner.
+// as few partitions as can be, with the branches of control flow and every constant, and nothing decomposed.
+// The tags are "aoti_" and a number, as those of exir's AotiPartitioner.
 class AotiPartitioner : public Partitioner {
  public:
   explicit AotiPartitioner(DelegationSpec spec, std::string name = "AotiPartitioner",
@@ -25,6 +25,7 @@ class AotiPartitioner : public Partitioner {
   PartitionResult partition(const ExportedProgram& program) const override {
     return partitionBySupport(program, support::anyCall(), options_);
   }
+  bool keepsWhole(const Node& /*call*/) const override { return true; }
 
  private:
   std::string name_;

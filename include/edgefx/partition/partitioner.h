@@ -3,7 +3,6 @@
 #include <edgefx/partition/tags.h>
 #include <edgefx/program/lowered_module.h>
 
-#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -50,6 +49,11 @@ class Partitioner {
   // tagConstantData and tagMutatedBuffers). What it throws reaches the caller, with partitioner and method
   // attached.
   virtual PartitionResult partition(const ExportedProgram& program) const = 0;
+
+  // Whether toEdgeTransformAndLower is to leave this call as it is, though it is not of Core ATen, so that
+  // `partition` sees it whole. The call is of a functional program in torch.export's operators, or of one of
+  // its nested graphs. Exir's ops_to_not_decompose. No call, by default.
+  virtual bool keepsWhole(const Node& call) const;
 };
 
 }  // namespace edgefx

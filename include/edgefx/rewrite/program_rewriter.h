@@ -4,9 +4,11 @@
 #include <edgefx/program/exported_program.h>
 #include <edgefx/rewrite/pattern.h>
 
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace at {
@@ -53,6 +55,14 @@ class ProgramRewriter {
   // operands. O(nodes of the graphs on the way).
   Node& addConstantFor(GraphModule& module, std::string_view name, at::Tensor tensor);
 
+  // Several constants at once, in that order, of the top level graph. O(inputs + constants).
+  std::vector<Node*> addConstants(std::vector<std::pair<std::string, at::Tensor>> named);
+
+  // A placeholder in the graph of `module`, which may be nested, that has the value of this placeholder of
+  // the program: it becomes an operand on the way down, as addConstantFor makes it. The placeholder itself if
+  // the module is the program's own. Throws as addConstantFor. O(nodes of the graphs on the way).
+  Node& passDown(GraphModule& module, Node& placeholder);
+
   // The tensor behind the placeholder of a parameter, buffer or constant. Throws UsageError for other nodes.
   // O(inputs).
   const at::Tensor& tensor(const Node& placeholder) const;
@@ -98,10 +108,16 @@ class ProgramRewriter {
   // Erases inputs of these kinds that nobody uses or writes. Returns their number. O(inputs).
   size_t eraseDeadInputs(std::initializer_list<InputKind> kinds = {InputKind::Parameter, InputKind::Buffer,
                                                                    InputKind::ConstantTensor});
+  // Those of them that `mayErase` accepts, too.
+  size_t eraseDeadInputs(std::initializer_list<InputKind> kinds,
+                         const std::function<bool(const Node& placeholder)>& mayErase);
 
  private:
   friend class detail::RuleDriver;
 
+  struct WayDown;
+  WayDown findWayDown(GraphModule& module, std::string_view name) const;
+  static Node& passDown(const WayDown& way, Node& value);
   Node& addInput(InputKind kind, bool persistent, std::string_view name, at::Tensor tensor, bool isParameter);
   std::string freeName(std::string_view name) const;
   InputSpec& storedSpec(const Node& placeholder, std::string_view action) const;

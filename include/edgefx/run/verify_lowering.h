@@ -54,7 +54,9 @@ struct VerifyReport {
     Difference difference;
   };
 
-  std::vector<Compared> compared;  // every result, and every buffer and input that the original writes
+  // Every result, and every buffer and input that the original writes; of buffers that the lowered program
+  // has no more, the value at the start counts.
+  std::vector<Compared> compared;
   // The first node, in the order of the original, whose value is another in the lowered program. Absent if
   // nothing differs, or no node that both have does in the first call.
   std::optional<Deviation> firstDeviation;

@@ -18,7 +18,8 @@ struct Diagnostic {
   std::string backend;   // name of the backend at work
   std::string method;    // method of the manager
   std::string graph;     // dotted path of the nested graph module, empty for the top level
-  std::string rule;      // rewrite rule or pass
+  std::string pass;      // name of the pass at work
+  std::string rule;      // rewrite rule
   std::string node;      // node name, without '%'
   std::string nodeText;  // FX text of the node
 
@@ -64,7 +65,7 @@ class VerificationError : public Error {
   using Error::Error;
 };
 
-// A backend failed, or returned a program that does not hold together.
+// A backend or pass failed, or returned a program that does not hold together.
 class LoweringError : public Error {
  public:
   using Error::Error;

@@ -1,4 +1,4 @@
-#include "serialization/strided_extent.h"
+#include "support/strided_extent.h"
 
 #include <edgefx/support/error.h>
 

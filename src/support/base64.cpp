@@ -1,4 +1,4 @@
-#include "serialization/base64.h"
+#include "support/base64.h"
 
 #include <algorithm>
 #include <array>
