@@ -1,9 +1,9 @@
 #include <edgefx/dialect/rename_as_traced.h>
 #include <edgefx/dialect/to_edge.h>
-#include <edgefx/passes/debug_handles.h>
 #include <edgefx/ir/dead_code.h>
 #include <edgefx/ir/node_queries.h>
 #include <edgefx/ir/shape_inference.h>
+#include <edgefx/passes/debug_handles.h>
 #include <edgefx/rewrite/program_rewriter.h>
 
 #include "dialect/dim_order.h"

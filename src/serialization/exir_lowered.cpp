@@ -2,7 +2,6 @@
 
 #include <edgefx/program/tensor_table.h>
 
-#include "support/base64.h"
 #include "serialization/byte_text.h"
 #include "serialization/edge_record.h"
 #include "serialization/exir_json.h"
@@ -10,6 +9,7 @@
 #include "serialization/lowered_record.h"
 #include "serialization/read_program.h"
 #include "serialization/torch_save_writer.h"
+#include "support/base64.h"
 #include "support/fail.h"
 
 #include <algorithm>

@@ -3,9 +3,9 @@
 #include "serialization/byte_text.h"
 #include "serialization/json_writer.h"
 #include "serialization/read_values.h"
-#include "support/strided_extent.h"
 #include "serialization/torch_save_archive.h"
 #include "support/fail.h"
+#include "support/strided_extent.h"
 
 #include <algorithm>
 #include <array>

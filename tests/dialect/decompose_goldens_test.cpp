@@ -141,7 +141,8 @@ TEST(DecomposeGoldens, FunctionalProgramsHavePythonsForm) {
     if (!isFunctional(program)) continue;
     decompose(program);
     eliminateDeadCode(program.graphModule());
-    const std::string made = numberedText(graphAndSignature(program)), wanted = numberedText(readFile(golden));
+    const std::string made = numberedText(graphAndSignature(program)),
+                      wanted = numberedText(readFile(golden));
     if (otherForms().contains(corpus.name)) {
       EXPECT_NE(made, wanted) << "has Python's form";
       continue;

@@ -31,7 +31,7 @@ PassRef failing() {
   });
 }
 
-EdgeProgramManager twoMethods() {
+EdgeProgramManager managerOfTwo() {
   EdgeProgramManager::Methods methods;
   methods.emplace_back("prefill", tinyProgram());
   methods.emplace_back("decode", countingProgram());
@@ -53,7 +53,7 @@ std::string texts(const EdgeProgramManager& manager) {
 }
 
 TEST(Transform, EM6_PassesRunOnEveryMethod) {
-  const EdgeProgramManager manager = twoMethods();
+  const EdgeProgramManager manager = managerOfTwo();
   const std::string before = texts(manager);
   for (const EdgeProgramManager& made :
        {manager.transform({toTanh()}), manager.transform(PassManager({toTanh()}))}) {
@@ -70,11 +70,11 @@ TEST(Transform, EM6_PassesRunOnEveryMethod) {
 TEST(Transform, EM6_AnotherConfigMayBeGiven) {
   EdgeCompileConfig config;
   config.checkIrValidity = false;
-  EXPECT_EQ(twoMethods().transform({toTanh()}, config).compileConfig(), config);
+  EXPECT_EQ(managerOfTwo().transform({toTanh()}, config).compileConfig(), config);
 }
 
 TEST(Transform, EM7_AMapChangesTheMethodsItNames) {
-  const EdgeProgramManager manager = twoMethods();
+  const EdgeProgramManager manager = managerOfTwo();
   const EdgeProgramManager made =
       manager.transform(EdgeProgramManager::PassesOfMethod{{"decode", {toTanh()}}});
   EXPECT_EQ(lastOp(made, "decode"), "tanh");
@@ -82,7 +82,7 @@ TEST(Transform, EM7_AMapChangesTheMethodsItNames) {
 }
 
 TEST(Transform, EM7_W17_AMapIsCheckedBeforeAnythingRuns) {
-  const EdgeProgramManager manager = twoMethods();
+  const EdgeProgramManager manager = managerOfTwo();
   size_t ran = 0;
   const PassRef counting = programPass("counting", [&](ExportedProgram&) {
     ++ran;
@@ -100,7 +100,7 @@ TEST(Transform, EM7_W17_AMapIsCheckedBeforeAnythingRuns) {
 }
 
 TEST(Transform, EM7_NoPassesChangeNothing) {
-  const EdgeProgramManager manager = twoMethods();
+  const EdgeProgramManager manager = managerOfTwo();
   for (const EdgeProgramManager& made :
        {manager.transform(PassManager()), manager.transform(std::vector<PassRef>{}),
         manager.transform(EdgeProgramManager::PassesOfMethod{}),
@@ -112,7 +112,7 @@ TEST(Transform, EM7_NoPassesChangeNothing) {
 }
 
 TEST(Transform, EM8_TheSameProgramIfNothingWasModified) {
-  const EdgeProgramManager manager = twoMethods();
+  const EdgeProgramManager manager = managerOfTwo();
   const EdgeProgramManager made = manager.transform({makePass("dead-code"), toTanh("a")});
   EXPECT_NE(&made.exportedProgram("decode"), &manager.exportedProgram("decode"));
   const EdgeProgramManager again = made.transform({makePass("dead-code"), toTanh("a")});
@@ -120,7 +120,7 @@ TEST(Transform, EM8_TheSameProgramIfNothingWasModified) {
 }
 
 TEST(Transform, EM8_W6_NothingChangesIfAPassFails) {
-  const EdgeProgramManager manager = twoMethods();
+  const EdgeProgramManager manager = managerOfTwo();
   const std::string before = texts(manager);
   const auto error = caught<UnsupportedError>([&] {
     manager.transform(EdgeProgramManager::PassesOfMethod{{"decode", {toTanh(), failing()}}});
@@ -131,7 +131,7 @@ TEST(Transform, EM8_W6_NothingChangesIfAPassFails) {
 }
 
 TEST(Transform, EM10_WeightsAreShared) {
-  const EdgeProgramManager manager = twoMethods();
+  const EdgeProgramManager manager = managerOfTwo();
   const EdgeProgramManager made = manager.transform({toTanh()});
   EXPECT_EQ(made.exportedProgram("prefill").stateDict().find("weight")->storage().data(),
             manager.exportedProgram("prefill").stateDict().find("weight")->storage().data());
@@ -141,7 +141,7 @@ TEST(Transform, ObserversAreToldTheMethod) {
   std::vector<std::string> methods;
   PassObserver observer;
   observer.afterPass = [&](const PassEvent& event) { methods.emplace_back(event.method); };
-  twoMethods().transform(PassManager({toTanh()}).observe(observer));
+  managerOfTwo().transform(PassManager({toTanh()}).observe(observer));
   EXPECT_EQ(methods, (std::vector<std::string>{"prefill", "decode"}));
 }
 

@@ -28,8 +28,7 @@ TEST(ToEdgeCommand, DimOrderIsTheDefault) {
 
 TEST(ToEdgeCommand, BringsAllModelsToEdgeDialect) {
   TempDir dir;
-  const ToolRun run =
-      runTool({"to-edge", fixture("multi_model/multi.pt2"), "-o", dir / "edge.pt2"});
+  const ToolRun run = runTool({"to-edge", fixture("multi_model/multi.pt2"), "-o", dir / "edge.pt2"});
   ASSERT_EQ(run.exitCode, 0) << run.err;
   for (const std::string model : {"decode", "prefill"}) {
     const std::string text = runTool({"print", dir / "edge.pt2", "--model", model}).out;

@@ -31,8 +31,8 @@ enum class OperatorSet : uint8_t {
 // - "preserved": views among config.preserveOps.
 //
 // Operators of config.coreAtenOpsExceptionList may be called in any form, those of config.preserveOps count
-// as Core ATen; "aten.linear" stands for every overload. The dtypes that an operator's kernels take are not looked at. See checkProgram for what holds
-// in every dialect. O(nodes).
+// as Core ATen; "aten.linear" stands for every overload. The dtypes that an operator's kernels take are not
+// looked at. See checkProgram for what holds in every dialect. O(nodes).
 std::vector<Diagnostic> checkDialect(const ExportedProgram& program, OperatorSet operators,
                                      const EdgeCompileConfig& config = {});
 

@@ -9,8 +9,8 @@ namespace edgefx {
 
 // The first difference between a program and what was once its clone(): nodes with their names, targets,
 // arguments at every depth, values and metadata, nested graph modules, delegates, signature, ranges, tables
-// with their tensors' memory, and what else a program holds. Nothing if there is none. The diagnostic names the graph and node and
-// says what `after` has for what `before` had. O(nodes + specs + entries).
+// with their tensors' memory, and what else a program holds. Nothing if there is none. The diagnostic names
+// the graph and node and says what `after` has for what `before` had. O(nodes + specs + entries).
 std::optional<Diagnostic> findDifference(const ExportedProgram& before, const ExportedProgram& after);
 
 // The first difference between two programs that were made apart, such as one and its reading from a file or
