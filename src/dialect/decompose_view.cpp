@@ -2,6 +2,7 @@
 #include "ir/shape_layout.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 // Views and parts of a tensor.
@@ -258,6 +259,18 @@ Replacement atLeastRule(Decomposition& c) {
   return c.view(x, more);
 }
 
+// Splits, reorders the last five dimensions, and joins again, in the memory format of the operand.
+Replacement regroupPixels(Decomposition& c, Node& x, const Dims& split, const std::array<size_t, 5>& last,
+                          const Dims& joined) {
+  const size_t batch = split.size() - last.size();
+  std::vector<int64_t> order(batch);
+  std::iota(order.begin(), order.end(), int64_t{0});
+  for (const size_t dim : last) order.push_back(static_cast<int64_t>(batch + dim));
+  const MemoryFormat format = suggestedFormat(c.meta(x));
+  Node& made = c.reshape(c.permute(c.reshape(x, split), order), joined);
+  return c.emit("clone.default", {made}, {{"memory_format", format}});
+}
+
 Replacement pixelShuffleRule(Decomposition& c) {
   Node& x = c.in(0, "self");
   const SymInt factor(c.integer(1, "upscale_factor"));
@@ -268,15 +281,10 @@ Replacement pixelShuffleRule(Decomposition& c) {
   const SymInt channels = symFloorDiv(sizes[batch], symMul(factor, factor));
   for (const SymInt& size : {channels, factor, factor, sizes[batch + 1], sizes[batch + 2]})
     split.push_back(size);
-  std::vector<int64_t> order(batch);
-  std::iota(order.begin(), order.end(), int64_t{0});
-  for (const size_t dim : {0, 3, 1, 4, 2}) order.push_back(static_cast<int64_t>(batch + dim));
   joined.push_back(channels);
   joined.push_back(symMul(sizes[batch + 1], factor));
   joined.push_back(symMul(sizes[batch + 2], factor));
-  const MemoryFormat format = suggestedFormat(c.meta(x));
-  Node& made = c.reshape(c.permute(c.reshape(x, split), order), joined);
-  return c.emit("clone.default", {made}, {{"memory_format", format}});
+  return regroupPixels(c, x, split, {0, 3, 1, 4, 2}, joined);
 }
 
 Replacement pixelUnshuffleRule(Decomposition& c) {
@@ -288,15 +296,10 @@ Replacement pixelUnshuffleRule(Decomposition& c) {
   Dims split(sizes.begin(), sizes.begin() + static_cast<ptrdiff_t>(batch)), joined = split;
   const SymInt height = symFloorDiv(sizes[batch + 1], factor), width = symFloorDiv(sizes[batch + 2], factor);
   for (const SymInt& size : {sizes[batch], height, factor, width, factor}) split.push_back(size);
-  std::vector<int64_t> order(batch);
-  std::iota(order.begin(), order.end(), int64_t{0});
-  for (const size_t dim : {0, 2, 4, 1, 3}) order.push_back(static_cast<int64_t>(batch + dim));
   joined.push_back(symMul(sizes[batch], symMul(factor, factor)));
   joined.push_back(height);
   joined.push_back(width);
-  const MemoryFormat format = suggestedFormat(c.meta(x));
-  Node& made = c.reshape(c.permute(c.reshape(x, split), order), joined);
-  return c.emit("clone.default", {made}, {{"memory_format", format}});
+  return regroupPixels(c, x, split, {0, 2, 4, 1, 3}, joined);
 }
 
 Replacement channelShuffleRule(Decomposition& c) {

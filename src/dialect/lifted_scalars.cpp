@@ -2,6 +2,7 @@
 
 #include <edgefx/program/tensor_table.h>
 
+#include "rewrite/input_place.h"
 #include "support/fail.h"
 
 #include <ATen/core/Tensor.h>
@@ -41,17 +42,10 @@ struct LiftedScalars::Lifted {
 
 LiftedScalars::LiftedScalars(ExportedProgram& program) : program_(program) {
   const std::vector<InputSpec>& inputs = program.signature.inputs;
-  position_ =
-      static_cast<size_t>(std::ranges::find(inputs, InputKind::UserInput, &InputSpec::kind) - inputs.begin());
+  const InputPlace place = placeOfStoredInputs(program);
+  position_ = place.position;
+  place_ = place.point;
   nextNumber_ = static_cast<size_t>(std::ranges::count(inputs, InputKind::Buffer, &InputSpec::kind));
-  const std::vector<Node*> placeholders = program.graph().placeholders();
-  position_ = std::min(position_, placeholders.size());
-  if (position_ < placeholders.size()) {
-    place_ = before(*placeholders[position_]);
-  } else if (Node* const first =
-                 placeholders.empty() ? program.graph().front() : placeholders.back()->next()) {
-    place_ = before(*first);
-  }
 }
 
 LiftedScalars::~LiftedScalars() = default;

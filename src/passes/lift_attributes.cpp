@@ -2,6 +2,8 @@
 #include <edgefx/program/tensor_table.h>
 #include <edgefx/rewrite/program_rewriter.h>
 
+#include "rewrite/input_place.h"
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -79,18 +81,8 @@ class AttributeLifter {
   void addInputs(const std::vector<Found>& found) {
     Graph& graph = program_.graph();
     std::vector<InputSpec>& specs = program_.signature.inputs;
-    const std::vector<Node*> placeholders = graph.placeholders();
-    const auto user = std::ranges::find(specs, InputKind::UserInput, &InputSpec::kind);
-    const auto position = static_cast<size_t>(user - specs.begin());
-    InsertionPoint place;
-    if (position < placeholders.size()) {
-      place = before(*placeholders[position]);
-    } else if (!placeholders.empty()) {
-      if (Node* const next = placeholders.back()->next()) place = before(*next);
-    } else if (Node* const first = graph.front()) {
-      place = before(*first);
-    }
-    const InsertionGuard guard(graph, place);
+    const detail::InputPlace place = detail::placeOfStoredInputs(program_);
+    const InsertionGuard guard(graph, place.point);
     std::vector<InputSpec> made;
     for (const Found& lifted : found) {
       const auto& [isState, name] = lifted.entry;
@@ -113,8 +105,8 @@ class AttributeLifter {
       spec.arg.name = input->name();
       made.push_back(std::move(spec));
     }
-    specs.insert(specs.begin() + static_cast<std::ptrdiff_t>(position), std::make_move_iterator(made.begin()),
-                 std::make_move_iterator(made.end()));
+    specs.insert(specs.begin() + static_cast<std::ptrdiff_t>(place.position),
+                 std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
   }
 
   ExportedProgram& program_;

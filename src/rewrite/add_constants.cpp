@@ -2,6 +2,7 @@
 #include <edgefx/rewrite/program_rewriter.h>
 
 #include "rewrite/calls_of_graphs.h"
+#include "rewrite/input_place.h"
 #include "support/fail.h"
 #include "support/text_hash.h"
 
@@ -37,18 +38,8 @@ std::vector<Node*> ProgramRewriter::addConstants(std::vector<std::pair<std::stri
     taken.insert(spec.arg.name);
     if (spec.target) taken.insert(*spec.target);
   }
-  const auto user = std::ranges::find(specs, InputKind::UserInput, &InputSpec::kind);
-  const auto position = static_cast<size_t>(user - specs.begin());
-  InsertionPoint place;
-  if (position < placeholders.size()) {
-    place = before(*placeholders[position]);
-  } else if (!placeholders.empty()) {
-    Node* const next = placeholders.back()->next();
-    if (next != nullptr) place = before(*next);
-  } else if (Node* first = graph.front()) {
-    place = before(*first);
-  }
-  const InsertionGuard guard(graph, place);
+  const detail::InputPlace place = detail::placeOfStoredInputs(program_);
+  const InsertionGuard guard(graph, place.point);
   std::vector<Node*> nodes;
   std::vector<InputSpec> made;
   for (size_t i = 0; i < named.size(); ++i) {
@@ -70,8 +61,8 @@ std::vector<Node*> ProgramRewriter::addConstants(std::vector<std::pair<std::stri
     made.push_back(std::move(spec));
     nodes.push_back(&node);
   }
-  specs.insert(specs.begin() + static_cast<std::ptrdiff_t>(position), std::make_move_iterator(made.begin()),
-               std::make_move_iterator(made.end()));
+  specs.insert(specs.begin() + static_cast<std::ptrdiff_t>(place.position),
+               std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
   return nodes;
 }
 

@@ -104,8 +104,7 @@ Node& ProgramRewriter::addInput(InputKind kind, bool persistent, std::string_vie
     fail<UsageError>("cannot add input '{}' to a program with {} placeholders and {} input specs", name,
                      placeholders.size(), specs.size());
   }
-  const auto user = std::ranges::find(specs, InputKind::UserInput, &InputSpec::kind);
-  const auto position = static_cast<size_t>(user - specs.begin());
+  const detail::InputPlace place = detail::placeOfStoredInputs(program_);
 
   InputSpec spec;
   spec.kind = kind;
@@ -114,19 +113,11 @@ Node& ProgramRewriter::addInput(InputKind kind, bool persistent, std::string_vie
   if (kind == InputKind::Buffer) spec.persistent = persistent;
   TensorTable& table = tableOf(spec);
 
-  InsertionPoint place;
-  if (position < placeholders.size()) {
-    place = before(*placeholders[position]);
-  } else if (!placeholders.empty()) {
-    place = after(*placeholders.back());
-  } else if (Node* first = program_.graph().front()) {
-    place = before(*first);
-  }
-  const InsertionGuard guard(program_.graph(), place);
+  const InsertionGuard guard(program_.graph(), place.point);
   Node& node = program_.graph().placeholder(*spec.target, *spec.target);
   node.setValue(describeStored(stored));
   table.set(*spec.target, std::move(stored));
-  specs.insert(specs.begin() + static_cast<std::ptrdiff_t>(position), std::move(spec));
+  specs.insert(specs.begin() + static_cast<std::ptrdiff_t>(place.position), std::move(spec));
   return node;
 }
 

@@ -77,7 +77,7 @@ TEST(Plugin, AnotherAbiIsRefusedBeforeAnythingElseIsRead) {
   plugin.edgefxVersion = reinterpret_cast<const char*>(1);
   plugin.torchVersion = reinterpret_cast<const char*>(1);
   Error error = caught<Error>([&] { detail::admitPlugin(plugin, "libnpu.so", registry); });
-  EXPECT_CONTAINS(error.what(), "file 'libnpu.so': expected a plugin of ABI 3, found ABI 4");
+  EXPECT_CONTAINS(error.what(), "file 'libnpu.so': expected a plugin of ABI 4, found ABI 5");
   EXPECT_TRUE(registry.opBackendNames().empty());
 }
 

@@ -14,7 +14,7 @@
 namespace edgefx {
 
 // Raised whenever a plugin built against older headers would break.
-inline constexpr uint32_t kPluginAbi = 3;
+inline constexpr uint32_t kPluginAbi = 4;
 
 // What a plugin's entry point `edgefxPlugin` returns. Make one with makePlugin. The ABI number stays first
 // for ever.
