@@ -36,6 +36,7 @@ std::optional<Target> functionalTarget(Target target) {
     if (target.name() == renamed.from) return Target(renamed.to);
   }
   const std::string_view op = target.op();
+  if (target.overload().empty()) return std::nullopt;
   if (op.size() < 2 || op.back() != '_' || op.ends_with("__")) return std::nullopt;
   if (std::ranges::find(kReshaping, op) != std::end(kReshaping)) return std::nullopt;
   std::string name(target.ns());

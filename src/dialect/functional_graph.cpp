@@ -34,6 +34,7 @@ FunctionalGraph::FunctionalGraph(GraphModule& module, WriteAnalysis& analysis)
       redescribed_(module.graph()) {}
 
 void FunctionalGraph::run() {
+  graph_.outputNode();  // there must be one
   for (Node* input : graph_.placeholders()) {
     if (isTracked(*input)) inputs_.emplace(input, addMemory(*input));
   }
@@ -78,14 +79,11 @@ void FunctionalGraph::visit(Node& node) {
   if (const std::optional<int64_t> index = getitemIndex(node)) return visitGetitem(node, *index);
   const Node* const first = node.args().empty() ? nullptr : node.arg(0).findNode();
   const uint32_t source = first == nullptr ? kNone : shownBy(*first);
-  std::vector<uint32_t> operands;
-  const bool mayShare = isTracked(node) && sharingOf(node) == Sharing::Unknown;
-  if (mayShare) {
-    for (const Node& input : node.inputs()) {
-      if (shownBy(input) != kNone) operands.push_back(shownBy(input));
-    }
-  }
   const Sharing sharing = isTracked(node) ? sharingOf(node) : Sharing::Nothing;
+  std::vector<uint32_t> operands;
+  for (const Node& input : node.inputs()) {
+    if (sharing == Sharing::Unknown && shownBy(input) != kNone) operands.push_back(shownBy(input));
+  }
   useCurrent(node);
   if (!isTracked(node)) return;
   switch (sharing) {
@@ -190,16 +188,16 @@ void FunctionalGraph::visitGraphCall(Node& call) {
     }
     written.emplace_back(operands[i], shownBy(*operands[i]));
   }
+  std::unordered_map<uint32_t, size_t> passed;  // how many operands show a memory
+  for (const Node* operand : operands) {
+    if (operand != nullptr && shownBy(*operand) != kNone) ++passed[shown_[shownBy(*operand)].memory];
+  }
   for (const auto& [node, shown] : written) {
-    for (const Node* other : operands) {
-      if (other == nullptr || shownBy(*other) == kNone) continue;
-      const bool isItself = other == node && std::ranges::count(operands, node) == 1;
-      if (isItself || shown_[shownBy(*other)].memory != shown_[shown].memory) continue;
-      refuseNode(
-          call,
-          fmt::format("operator '{}' calls a graph that writes '%{}', which shares memory with operand '%{}'",
-                      call.target().name(), node->name(), other->name()));
-    }
+    if (passed[shown_[shown].memory] < 2) continue;
+    refuseNode(call,
+               fmt::format("operator '{}' calls a graph that writes '%{}', which shares memory with another "
+                           "operand",
+                           call.target().name(), node->name()));
   }
   useCurrent(call);
   writeBack(call, written);

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -41,16 +40,19 @@ struct InputMemory {
 };
 
 InputMemory memoryOfInputs(const ExportedProgram& program, const std::vector<Node*>& inputs) {
-  std::map<const std::byte*, std::vector<Holder>> memories;
+  std::vector<std::vector<Holder>> memories;  // in the order of the inputs
+  std::unordered_map<const std::byte*, size_t> positions;
   for (size_t i = 0; i < std::min(inputs.size(), program.signature.inputs.size()); ++i) {
     const InputSpec& spec = program.signature.inputs[i];
     if (!isStoredTensor(spec.kind)) continue;
     const StoredTensor* const stored = program.findStored(spec);
     if (stored == nullptr || stored->isOpaque() || stored->storage().empty()) continue;
-    memories[stored->storage().data()].push_back({inputs[i], stored->meta()});
+    const auto [found, isNew] = positions.emplace(stored->storage().data(), memories.size());
+    if (isNew) memories.emplace_back();
+    memories[found->second].push_back({inputs[i], stored->meta()});
   }
   InputMemory found;
-  for (const auto& [address, holders] : memories) {
+  for (const std::vector<Holder>& holders : memories) {
     const Holder& first = holders.front();
     const bool allSame = std::ranges::all_of(
         holders, [&](const Holder& holder) { return isSameForm(*holder.meta, *first.meta); });

@@ -170,7 +170,7 @@ std::vector<Node*> writtenOperands(const Node& call) {
 std::optional<Target> viewInPlace(Target target) {
   static constexpr std::array<std::string_view, 7> kNames = {
       "detach_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"};
-  if (target.ns() != "aten" || !lists(kNames, target.op())) return std::nullopt;
+  if (target.ns() != "aten" || target.overload().empty() || !lists(kNames, target.op())) return std::nullopt;
   std::string name = "aten.";
   name += target.op().substr(0, target.op().size() - 1);
   name += '.';

@@ -91,22 +91,34 @@ bool hasSameSizes(const Node& a, const Node& b) {
   return one != nullptr && other != nullptr && one->sizes == other->sizes;
 }
 
+std::optional<int64_t> sizeAlong(const TensorMeta* meta, int64_t dim) {
+  if (meta == nullptr) return std::nullopt;
+  const int64_t at = dim < 0 ? dim + static_cast<int64_t>(meta->sizes.size()) : dim;
+  if (at < 0 || at >= static_cast<int64_t>(meta->sizes.size())) return std::nullopt;
+  const SymInt& size = meta->sizes[static_cast<size_t>(at)];
+  return size.isSymbolic() ? std::nullopt : std::optional(size.value());
+}
+
 // Where the parts of a list of views before this one end, along the dimension that they part.
 std::optional<int64_t> startOfPart(const ViewStep& step, int64_t dim) {
   const ValueMeta* const value = step.call->value();
   const ValueMeta::Sequence* const parts = value == nullptr ? nullptr : value->sequence();
   if (parts == nullptr || *step.index < 0 || static_cast<size_t>(*step.index) >= parts->elements.size())
     return std::nullopt;
+  const auto sizeOf = [&](int64_t i) {
+    const ValueRef& part = parts->elements[static_cast<size_t>(i)];
+    return sizeAlong(part ? part->tensor() : nullptr, dim);
+  };
+  const std::string_view op = step.call->target().op();
+  if (op != "split_with_sizes" && op != "tensor_split") {  // all but the last one are of one size
+    const std::optional<int64_t> size = sizeOf(0);
+    return size ? std::optional(*size * *step.index) : std::nullopt;
+  }
   int64_t start = 0;
   for (int64_t i = 0; i < *step.index; ++i) {
-    const ValueRef& part = parts->elements[static_cast<size_t>(i)];
-    const TensorMeta* const meta = part ? part->tensor() : nullptr;
-    if (meta == nullptr) return std::nullopt;
-    const int64_t at = dim < 0 ? dim + static_cast<int64_t>(meta->sizes.size()) : dim;
-    if (at < 0 || at >= static_cast<int64_t>(meta->sizes.size())) return std::nullopt;
-    const SymInt& size = meta->sizes[static_cast<size_t>(at)];
-    if (size.isSymbolic()) return std::nullopt;
-    start += size.value();
+    const std::optional<int64_t> size = sizeOf(i);
+    if (!size) return std::nullopt;
+    start += *size;
   }
   return start;
 }
@@ -120,12 +132,9 @@ Node& undoPart(const ViewStep& step, Node& before, Node& value, const CallMaker&
   const std::optional<int64_t> dim =
       op == "hsplit" || op == "vsplit" || op == "dsplit" ? std::nullopt : arguments.integer(2, "dim", 0);
   const std::optional<int64_t> start = dim ? startOfPart(step, *dim) : std::nullopt;
-  const TensorMeta* const meta = tensorMetaOf(*step.node);
-  if (!start || meta == nullptr || meta->sizes.empty()) refuseUndo(step, maker, "whose place is not known");
-  const int64_t at = *dim < 0 ? *dim + static_cast<int64_t>(meta->sizes.size()) : *dim;
-  const SymInt& size = meta->sizes[static_cast<size_t>(at)];
-  if (size.isSymbolic()) refuseUndo(step, maker, "whose place is not known");
-  return maker.call("aten.slice_scatter.default", {before, value, *dim, *start, *start + size.value()});
+  const std::optional<int64_t> size = dim ? sizeAlong(tensorMetaOf(*step.node), *dim) : std::nullopt;
+  if (!start || !size) refuseUndo(step, maker, "whose place is not known");
+  return maker.call("aten.slice_scatter.default", {before, value, *dim, *start, *start + *size});
 }
 
 // Of the memory itself, whatever view it was taken of.

@@ -143,7 +143,23 @@ TEST(Functionalize, ViewsAreCopiedBackIntoWhatTheyShow) {
          return b.call("aten.as_strided.default", {x, Arg::list({2, 3}), Arg::list({6, 1}), 7},
                        strided({2, 3}, {6, 1}));
        }},
-      {"unfold refuses", nullptr},
+      {"chunk",
+       [](ProgramBuilder& b, Node& x) -> Node& {
+         ValueMeta::Sequence parts;
+         parts.isList = true;
+         for (int64_t columns : {2, 2, 2}) parts.elements.push_back(strided({4, columns}, {6, 1}));
+         Node& chunks = b.call("aten.chunk.default", {x, 3, -1}, ValueMeta::of(parts));
+         return b.call("operator.getitem", {chunks, 1}, parts.elements[1]);
+       }},
+      {"split_with_sizes",
+       [](ProgramBuilder& b, Node& x) -> Node& {
+         ValueMeta::Sequence parts;
+         parts.isList = true;
+         for (int64_t columns : {1, 2, 3}) parts.elements.push_back(strided({4, columns}, {6, 1}));
+         Node& split =
+             b.call("aten.split_with_sizes.default", {x, Arg::list({1, 2, 3}), 1}, ValueMeta::of(parts));
+         return b.call("operator.getitem", {split, 2}, parts.elements[2]);
+       }},
       {"split",
        [](ProgramBuilder& b, Node& x) -> Node& {
          ValueMeta::Sequence parts;
@@ -176,7 +192,6 @@ TEST(Functionalize, ViewsAreCopiedBackIntoWhatTheyShow) {
        }},
   };
   for (const auto& [name, take] : views) {
-    if (!take) continue;
     SCOPED_TRACE(name);
     functionalForm(writesThrough(take));
   }
@@ -388,6 +403,18 @@ TEST(Functionalize, AnOperatorWithoutFunctionalFormIsRefused) {
   const std::string refusal = refusalOf(builder.finish());
   EXPECT_NE(refusal.find("'aten.resize_.default'"), std::string::npos) << refusal;
   EXPECT_NE(refusal.find("%resized"), std::string::npos) << refusal;
+}
+
+TEST(Functionalize, PacketsAndGraphsWithoutResultsAreRefused) {
+  ProgramBuilder builder;
+  Node& x = builder.userInput("x", tensorValue({2}));
+  builder.userOutput(builder.call("aten.t_", {x}, tensorValue({2}), "packet"));
+  EXPECT_NE(refusalOf(builder.finish()).find("%packet"), std::string::npos);
+
+  ProgramBuilder open;
+  Node& y = open.userInput("y", tensorValue({2}));
+  open.call("aten.relu_.default", {y}, tensorValue({2}));
+  EXPECT_THROW(functionalize(open.program().clone()), VerificationError);
 }
 
 // Nobody sees what is written.
