@@ -71,4 +71,12 @@ Node& CallMaker::withSizes(Node& tensor, const Arg& sizes, ValueRef like) const 
   return call("aten.view.default", {contiguous(tensor), sizes}, {}, std::move(like));
 }
 
+bool isContiguousTensor(const TensorMeta* meta) {
+  try {
+    return meta != nullptr && isContiguous(*meta);
+  } catch (const ShapeUnknown&) {
+    return false;
+  }
+}
+
 }  // namespace edgefx::detail

@@ -32,4 +32,7 @@ class CallMaker {
 
 const TensorMeta* tensorMetaOf(const Node& node);
 
+// Whether a tensor is known, and its elements are known to lie in order.
+bool isContiguousTensor(const TensorMeta* meta);
+
 }  // namespace edgefx::detail

@@ -97,6 +97,9 @@ Replacement gluRule(Decomposition& c) {
 
 Replacement thresholdRule(Decomposition& c) {
   Node& x = c.in(0, "self");
+  // The kernel compares in the dtype of the tensor.
+  c.need(isFloatingPoint(c.dtype(x)) || c.at(1, "threshold").isInt(),
+         "its threshold is no number of its dtype");
   Node& isBelow = c.emit("le.Scalar", {x, c.at(1, "threshold")});
   return c.emit("where.self", {isBelow, c.scalarLike(Arg(c.at(2, "value")), x), x});
 }

@@ -54,6 +54,7 @@ Replacement selectScatterRule(Decomposition& c) {
   int64_t index = c.integer(3, "index");
   c.need(!sizes.empty(), "its operand is a scalar");
   if (index < 0) index += c.known(sizes[dim]);
+  c.need(index >= 0 && (sizes[dim].isSymbolic() || index < sizes[dim].value()), "its index is out of range");
   Dims column(sizes.size(), SymInt(1));
   column[dim] = SymInt(-1);
   Node& count = c.emit("arange.default", {c.arg(sizes[dim])},

@@ -122,9 +122,9 @@ Replacement nanToNumRule(Decomposition& c) {
   const auto [least, most] = boundsOf(dtype);
   Node* made =
       &c.emit("where.self", {c.emit("isnan.default", {x}), c.scalarLike(c.number(1, "nan", 0), x), x});
-  Node& isLeast = c.emit("eq.Scalar", {*made, -kInfiniteNumber});
+  Node& isLeast = c.emit("eq.Scalar", {x, -kInfiniteNumber});
   made = &c.emit("where.self", {isLeast, c.scalarLike(c.number(3, "neginf", least), x), *made});
-  Node& isMost = c.emit("eq.Scalar", {*made, kInfiniteNumber});
+  Node& isMost = c.emit("eq.Scalar", {x, kInfiniteNumber});
   return c.emit("where.self", {isMost, c.scalarLike(c.number(2, "posinf", most), x), *made});
 }
 
@@ -212,6 +212,8 @@ Arg numberOfKind(const Argument& number, Dtype dtype) {
   if (number.isInt() && isFloatingPoint(dtype)) return static_cast<double>(number.asInt());
   if (number.kind() == ArgumentKind::Bool && isFloatingPoint(dtype)) return number.asBool() ? 1.0 : 0.0;
   if (number.isInt() && dtype == Dtype::Bool) return number.asInt() != 0;
+  if (isComplex(dtype)) return number;
+  if (number.kind() == ArgumentKind::Float && dtype == Dtype::Bool) return number.asFloat() != 0;
   if (number.kind() == ArgumentKind::Float && !isFloatingPoint(dtype)) {
     Decomposition::need(std::abs(number.asFloat()) < 0x1p62, "a number does not fit its dtype");
     return static_cast<int64_t>(number.asFloat());

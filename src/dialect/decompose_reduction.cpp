@@ -154,6 +154,12 @@ Replacement logsumexpRule(Decomposition& c) {
   const Argument& dims = c.at(1, "dim");
   const bool keeps = c.boolean(2, "keepdim", false);
   const Arg list = dims.isSequence() ? Arg(dims) : Arg::list({dims});
+  if (c.rank(x) > 0) {
+    const std::vector<bool> isReduced = c.dimensions(c.integers(1, "dim"), c.rank(x));
+    for (size_t i = 0; i < isReduced.size(); ++i) {
+      c.need(!isReduced[i] || c.size(x, i) != SymInt(0), "it reduces a dimension without elements");
+    }
+  }
   Node& most = c.emit("amax.default", {x, list, true});
   Node& isInfinite =
       c.emit("eq.Scalar", {c.emit("abs.default", {most}), std::numeric_limits<double>::infinity()});

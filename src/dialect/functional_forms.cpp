@@ -77,7 +77,12 @@ Node& copyForm(Node& call, const CurrentValues& current, const CallMaker& maker)
                                                                           : tensorMetaOf(*source);
   const bool isSame = wanted != nullptr && given != nullptr && wanted->dtype == given->dtype &&
                       wanted->sizes == given->sizes && wanted->device == given->device;
-  if (!isSame) {
+  const bool isLaidOutOtherwise = isSame && wanted->strides != given->strides;
+  if (isLaidOutOtherwise && isContiguousTensor(wanted)) {
+    return maker.call("aten.clone.default", {current.argument(call.arg(1))},
+                      {{"memory_format", MemoryFormat::Contiguous}}, self.valueRef());
+  }
+  if (!isSame || isLaidOutOtherwise) {
     return maker.call("aten.copy.default", {current.argument(call.arg(0)), current.argument(call.arg(1))}, {},
                       self.valueRef());
   }

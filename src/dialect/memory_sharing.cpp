@@ -112,10 +112,18 @@ Sharing contiguousSharing(const Node& call, const TensorMeta& self) {
 Sharing dropoutSharing(const Node& call) {
   const Argument* const trains = call.findArg(2);
   if (trains == nullptr || trains->kind() != ArgumentKind::Bool) return Sharing::Unknown;
-  return trains->asBool() ? Sharing::Nothing : Sharing::Same;
+  if (!trains->asBool()) return Sharing::Same;
+  const Argument* const rate = call.findArg(1);
+  if (rate == nullptr || (!rate->isInt() && rate->kind() != ArgumentKind::Float)) return Sharing::Unknown;
+  return (rate->isInt() ? static_cast<double>(rate->asInt()) : rate->asFloat()) == 0 ? Sharing::Same
+                                                                                     : Sharing::Nothing;
 }
 
 Sharing declaredSharing(const Node& call) {
+  // Products of several tensors are new ones.
+  const bool isProduct =
+      call.callsOperator("aten.einsum.default") && call.args().size() > 1 && call.arg(1).items().size() > 1;
+  if (isProduct) return Sharing::Nothing;
   const OperatorInfo* const info = findOperator(call.target());
   if (info == nullptr) return Sharing::Nothing;
   const bool isShared = std::ranges::any_of(info->arguments, [](const OperatorArgument& argument) {

@@ -9,6 +9,7 @@
 #include "dialect/dim_order.h"
 #include "dialect/edge_operands.h"
 #include "dialect/view_copies.h"
+#include "program/core_aten_ops.h"
 #include "support/fail.h"
 
 #include <algorithm>
@@ -164,6 +165,20 @@ class EdgePass {
     return true;
   }
 
+  // as_strided shows the memory behind a view, and a copy of the view has another.
+  static void refuseStridesOfView(const Node& node) {
+    const Node* const source = node.callsOperator("aten.as_strided.default") && !node.args().empty()
+                                   ? node.arg(0).findNode()
+                                   : nullptr;
+    if (source == nullptr || !source->isCall() || !detail::isViewCopy(source->target().name())) return;
+    Diagnostic diagnostic(fmt::format(
+        "'aten.as_strided.default' shows memory through '%{}', a view: in edge dialect that is a copy",
+        source->name()));
+    diagnostic.node = node.name();
+    diagnostic.nodeText = node.text();
+    throw UnsupportedError(std::move(diagnostic));
+  }
+
   void describe(Node& node, ValueRef value) {
     if (!value || (node.value() != nullptr && describeSame(node.value(), value.get()))) return;
     node.setValue(std::move(value));
@@ -176,6 +191,7 @@ class EdgePass {
     bool isChanged = false;
     if (target.kind() == TargetKind::Operator) {
       if (const std::optional<Target> copy = detail::viewCopyOf(target)) {
+        refuseStridesOfView(node);
         node.setTarget(*copy);
         isChanged = true;
       }

@@ -56,14 +56,6 @@ Kwargs keywordsOf(const Node& call) {
   return kwargs;
 }
 
-bool isContiguousTensor(const TensorMeta* meta) {
-  try {
-    return meta != nullptr && isContiguous(*meta);
-  } catch (const ShapeUnknown&) {
-    return false;
-  }
-}
-
 Node& undoPermute(const ViewStep& step, Node& value, const CallMaker& maker) {
   const Argument* const dims = ViewArguments(*step.call).find(1, "dims");
   const size_t rank = dims == nullptr ? 0 : dims->items().size();
@@ -137,13 +129,19 @@ Node& undoPart(const ViewStep& step, Node& before, Node& value, const CallMaker&
   return maker.call("aten.slice_scatter.default", {before, value, *dim, *start, *start + *size});
 }
 
-// Of the memory itself, whatever view it was taken of.
+// as_strided shows the memory itself, whatever view it is taken of: what stands for the view must be that
+// memory.
+bool showsWholeMemory(const Node& source) {
+  if (source.isCall() && sharingOf(source) != Sharing::Nothing) return false;
+  const TensorMeta* const meta = tensorMetaOf(source);
+  return isContiguousTensor(meta) && meta->storageOffset == SymInt(0);
+}
+
 Node& undoStrided(const ViewStep& step, const Node& source, Node& before, Node& value,
                   const CallMaker& maker) {
-  const TensorMeta* const meta = tensorMetaOf(source);
   const ViewArguments arguments(*step.call);
   const std::optional<int64_t> offset = arguments.integer(3, "storage_offset", 0);
-  if (!isContiguousTensor(meta) || !offset || meta->storageOffset != SymInt(0)) {
+  if (!showsWholeMemory(source) || !offset) {
     refuseUndo(step, maker, "of a tensor that does not lie in order");
   }
   return maker.call(
@@ -159,6 +157,8 @@ Node& retakeView(const ViewStep& step, Node& source, const CallMaker& maker) {
   const Kwargs kwargs = keywordsOf(call);
   Node* taken = nullptr;
   if (call.target().op() == "as_strided") {
+    if (!showsWholeMemory(call.arg(0).asNode()))
+      refuseUndo(step, maker, "of a tensor that does not lie in order");
     taken = maker.tryCall(call.target(), withSource(call, maker.contiguous(source)), kwargs, call.valueRef());
   } else {
     taken = maker.tryCall(call.target(), args, kwargs, call.valueRef());

@@ -48,6 +48,25 @@ std::optional<OperatorInfo> askDispatcher(std::string_view ns, std::string_view 
   return info;
 }
 
+// Operators that may give an operand itself, or a view of it, though their schemas say nothing of it.
+constexpr std::string_view kUndeclaredViews[] = {
+    "_cast_Byte",      "_cast_Char",    "_cast_Double",
+    "_cast_Float",     "_cast_Half",    "_cast_Int",
+    "_cast_Long",      "_cast_Short",   "_unsafe_view",
+    "align_tensors",   "alpha_dropout", "atleast_1d",
+    "atleast_2d",      "atleast_3d",    "broadcast_tensors",
+    "conj_physical",   "data",          "dequantize",
+    "dropout",         "einsum",        "feature_alpha_dropout",
+    "feature_dropout", "lift",          "meshgrid",
+    "sum_to_size",     "to_dense",      "type_as",
+    "unsafe_chunk",    "unsafe_split",  "unsafe_split_with_sizes"};
+
+void markUndeclaredViews(Target target, OperatorInfo& info) {
+  if (target.ns() != "aten" || info.arguments.empty()) return;
+  if (std::ranges::find(kUndeclaredViews, target.op()) == std::end(kUndeclaredViews)) return;
+  info.arguments[target.op() == "einsum" && info.arguments.size() > 1 ? 1 : 0].isAlias = true;
+}
+
 }  // namespace
 
 const OperatorArgument* OperatorInfo::findArgument(std::string_view name) const {
@@ -73,6 +92,7 @@ const OperatorInfo* findOperator(Target target) {
   std::optional<OperatorInfo> info = detail::findBundledSchema(name);
   if (!info) info = askDispatcher(target.ns(), target.op(), overload);
   if (!info) return nullptr;
+  markUndeclaredViews(target, *info);
   auto made = std::make_unique<const OperatorInfo>(std::move(*info));
   const OperatorInfo* first = nullptr;  // another thread may have been faster
   return known.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel) ? made.release() : first;

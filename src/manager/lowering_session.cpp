@@ -5,6 +5,7 @@
 
 #include "manager/lower_in_rounds.h"
 #include "support/fail.h"
+#include "support/guarded_call.h"
 
 #include <fmt/ranges.h>
 
@@ -151,7 +152,8 @@ EdgeProgramManager LoweringSession::transformStage(const EdgeProgramManager& man
     if (!passes.empty()) transformed = transformed.transform(passes);
   }
   for (const LoweringRecipe::PassSource& source : recipe_.managerPasses) {
-    const std::vector<PassRef> passes = source(transformed);
+    const std::vector<PassRef> passes =
+        detail::guardedCall(Diagnostic(), "a source of passes", [&] { return source(transformed); });
     if (!passes.empty()) transformed = transformed.transform(passes);
   }
   return transformed;

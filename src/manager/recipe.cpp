@@ -192,6 +192,9 @@ void checkRecipe(const LoweringRecipe& recipe) {
   if (isPartitioned && partitioning == stages.end()) {
     refuse(recipe, "its partitioners would never run: expected a partitioning stage before 'save'");
   }
+  if (!recipe.managerPasses.empty() && transforming == stages.end()) {
+    refuse(recipe, "its manager passes would never run: expected 'transform-manager' before 'save'");
+  }
   const bool runsPasses = transforming != stages.end() || stages.front() == Stage::ToEdgeTransformAndLower;
   if (hasTransformPasses(recipe) && !runsPasses) {
     refuse(recipe, "its transform passes would never run: expected 'transform-manager' before 'save'");

@@ -24,12 +24,23 @@ bool isPureFunction(std::string_view name) {
   return std::ranges::find(kOperators, name) != std::end(kOperators);
 }
 
+// Operators with dropout inside, which their schemas do not tell.
+bool mayDropOut(Target target) {
+  static constexpr std::string_view kOperators[] = {
+      "_cudnn_rnn", "_scaled_dot_product_attention", "gru", "lstm", "miopen_rnn", "rnn_relu", "rnn_tanh"};
+  return target.ns() == "aten" && std::ranges::find(kOperators, target.op()) != std::end(kOperators);
+}
+
 }  // namespace
 
 GraphFacts::GraphFacts(const GraphModule& module, const ExportedProgram& program)
     : memory(module), isResult_(module.graph(), 0) {
   if (&module == &program.graphModule()) {
     for (const auto& [first, other] : inputsOfOneMemory(program)) memory.join(*first, *other);
+  } else if (memory.anyWritten()) {
+    // A call may give one tensor for several operands.
+    const std::vector<const Node*> operands = module.graph().placeholders();
+    for (size_t i = 1; i < operands.size(); ++i) memory.join(*operands[0], *operands[i]);
   }
   const Node* output = module.graph().back();
   if (output == nullptr || !output->isOutput()) return;
@@ -48,7 +59,8 @@ bool GraphFacts::mayStandFor(const Node& source, const Node& view) const {
 }
 
 bool GraphFacts::mayMerge(const Node& a, const Node& b) const {
-  if (memory.share(a, b)) return !isResult(a) || !isResult(b);
+  // One item of one list is one memory. Others that may share it need not: a reshape copies, or does not.
+  if (getitemIndex(a)) return !isResult(a) || !isResult(b);
   return !memory.holdsResult(a) || !memory.holdsResult(b);
 }
 
@@ -91,7 +103,9 @@ bool isPure(const Node& call, const GraphModule& owner) {
   if (target.kind() == TargetKind::HigherOrder) return false;
   const OperatorInfo* info = findOperator(target);
   if (info == nullptr || isImpure(call, owner)) return false;
-  return target.op().find("empty") == std::string_view::npos;  // what is in their memory is left open
+  // What is in their memory is left open.
+  if (target.op().find("empty") != std::string_view::npos || target.op().starts_with("resize")) return false;
+  return !mayDropOut(target);
 }
 
 void nameResults(ExportedProgram& program) {

@@ -25,7 +25,16 @@ constexpr std::string_view kKnownFunctions[] = {
     "operator.truediv"};
 
 bool isKnownFunction(std::string_view name) {
-  return name.starts_with("torch.") || std::ranges::find(kKnownFunctions, name) != std::end(kKnownFunctions);
+  static constexpr std::string_view kPrefixes[] = {"torch.sym_",
+                                                   "torch._sym_",
+                                                   "torch._functorch.predispatch.",
+                                                   "torch._C._functorch.",
+                                                   "torch.autograd.grad_mode.",
+                                                   "torch._C._set_grad_enabled",
+                                                   "torch.amp.autocast_mode."};
+  const auto begins = [name](std::string_view prefix) { return name.starts_with(prefix); };
+  return std::ranges::any_of(kPrefixes, begins) ||
+         std::ranges::find(kKnownFunctions, name) != std::end(kKnownFunctions);
 }
 
 // The names of a list, each without the prefixes that it may have.

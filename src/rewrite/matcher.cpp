@@ -1,5 +1,7 @@
 #include "rewrite/matcher.h"
 
+#include <edgefx/ir/operators.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -97,6 +99,9 @@ bool Matcher::matches(const Pattern& pattern, Node& root, Match& match, std::str
     if (!matchBeside(*beside, match, why)) return false;
   }
   if (match.roots_.size() == 1) return true;
+  if (isWritten(root.graph())) {
+    return why != nullptr && refuse(why, "its graph writes in place: roots keep their places");
+  }
   // Nodes that the roots take along are those that patterns say something of the operands of.
   const std::set<const Node*> taken(match.taken_.begin(), match.taken_.end());
   const Node& first = firstRoot(match);
@@ -124,6 +129,18 @@ bool Matcher::matchBeside(const PatternNode& pattern, Match& match, std::string*
   return why != nullptr &&
          refuse(why, fmt::format("no call of {} beside '%{}' matches", fmt::join(pattern.operators, " or "),
                                  match.root().name()));
+}
+
+// What one root reads may be written before the next one reads it.
+bool Matcher::isWritten(const Graph& graph) const {
+  const auto [known, isNew] = isWritten_.try_emplace(&graph, false);
+  if (!isNew) return known->second;
+  for (const Node& node : graph.nodes()) {
+    const OperatorInfo* const info = node.isCall() ? findOperator(node.target()) : nullptr;
+    if ((info != nullptr && info->isMutable) || (node.isCall() && writesUndeclared(node)))
+      known->second = true;
+  }
+  return known->second;
 }
 
 Node& Matcher::firstRoot(const Match& match) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -57,7 +58,10 @@ class Matcher {
                     std::string* why) const;
   bool bindNames(const PatternNode& pattern, Node& node, Match& match, std::string* why) const;
 
+  bool isWritten(const Graph& graph) const;
+
   std::unordered_set<const Node*> constants_;
+  mutable std::unordered_map<const Graph*, bool> isWritten_;  // graphs asked about so far
 };
 
 }  // namespace edgefx::detail

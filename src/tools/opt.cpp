@@ -83,13 +83,26 @@ PassObserver printer(bool always, std::string& out) {
   return observer;
 }
 
+// A folder's name for a method: no two methods have one, and none leads elsewhere.
+std::string folderName(std::string_view method) {
+  std::string name;
+  for (const char c : method) {
+    const bool isPlain =
+        (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == '-';
+    if (isPlain) {
+      name += c;
+    } else {
+      name += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return name.empty() ? "%" : name;
+}
+
 // Writes "DIR/<method>/<number>-<pass>.txt" for every pass.
 PassObserver treeWriter(const std::string& directory) {
   PassObserver observer;
   observer.afterPass = [directory](const PassEvent& event) {
-    std::string folder(event.method);
-    std::ranges::replace(folder, '/', '_');
-    const fs::path at = fs::path(directory) / folder;
+    const fs::path at = fs::path(directory) / folderName(event.method);
     fs::create_directories(at);
     const NamedProgramRef method{event.method, &event.program};
     writeTextFile((at / fmt::format("{}-{}.txt", event.index + 1, event.pass)).string(),

@@ -4,6 +4,8 @@
 #include <edgefx/support/error.h>
 #include <edgefx/text/program_text.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -16,6 +18,9 @@
 #include <vector>
 
 namespace edgefx::tools {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 template <typename E>
@@ -87,13 +92,22 @@ std::string archiveText(const Archive& archive, size_t mostBytes) {
 }
 
 void writeTextFile(const std::string& file, std::string_view text) {
-  // Beside the file, so that it can be renamed.
-  const std::string temporary = file + ".edgefx-tmp";
+  std::error_code code;
+  const fs::file_status status = fs::status(file, code);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {  // a pipe, say: nothing to be replaced
+    std::ofstream stream(file, std::ios::binary);
+    stream.write(text.data(), static_cast<std::streamsize>(text.size()));
+    stream.close();
+    if (!stream) failForFile<Error>(file, std::string("cannot be written: ") + std::strerror(errno));
+    return;
+  }
+  // Beside the file itself, whatever links lead to it, so that it can be renamed.
+  const fs::path target = fs::exists(status) ? fs::canonical(file, code) : fs::path(file);
+  const std::string temporary = target.string() + ".edgefx-tmp" + std::to_string(::getpid());
   std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
   stream.write(text.data(), static_cast<std::streamsize>(text.size()));
   stream.close();
-  std::error_code code;
-  if (stream) std::filesystem::rename(temporary, file, code);
+  if (stream) fs::rename(temporary, target, code);
   if (stream && !code) return;
   const std::string reason = code ? code.message() : std::strerror(errno);
   std::filesystem::remove(temporary, code);

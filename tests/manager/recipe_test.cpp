@@ -113,6 +113,12 @@ TEST(Recipe, EM25_WhatElseWouldNeverRunIsRefused) {
   recipe = {.name = "r", .transformPasses = {deadCodePass()}, .saveTo = "out.pt2", .stages = {ToEdge, Save}};
   EXPECT_EQ(refusalOf(recipe),
             "recipe 'r': its transform passes would never run: expected 'transform-manager' before 'save'");
+  recipe = {.name = "r",
+            .managerPasses = {[](const EdgeProgramManager&) { return std::vector<PassRef>(); }},
+            .saveTo = "out.pt2",
+            .stages = {ToEdge, Save}};
+  EXPECT_EQ(refusalOf(recipe),
+            "recipe 'r': its manager passes would never run: expected 'transform-manager' before 'save'");
   recipe = {.name = "r", .stages = {ToEdge, Save}};
   EXPECT_EQ(refusalOf(recipe), "recipe 'r': the stage 'save' needs a path, found none");
 }

@@ -329,6 +329,18 @@ TEST(Rules, AnInputBehindTheFirstRootKeepsRootsApart) {
   EXPECT_NE(why.find("'%late', which '%product' reads, stands behind '%front'"), std::string::npos) << why;
 }
 
+TEST(Rules, RootsKeepTheirPlacesWhereSomethingIsWritten) {
+  ProgramBuilder builder;
+  Node& x = builder.userInput("x", tensorValue({2}));
+  builder.call("aten.neg.default", {x}, tensorValue({2}), "front");
+  builder.call("aten.add_.Tensor", {x, 1}, tensorValue({2}), "write");
+  builder.userOutput(builder.call("aten.abs.default", {x}, tensorValue({2}), "back"));
+  const ExportedProgram program = builder.finish();
+  const std::string why =
+      explained(op("aten.neg.default", any("a")).beside(op("aten.abs.default", any("a"))), "front", program);
+  EXPECT_NE(why.find("writes in place"), std::string::npos) << why;
+}
+
 TEST(Rules, PatternsOfSeveralRootsAreLookedForBesideASharedNode) {
   EXPECT_THROW(op("aten.add.Tensor", any("a"), any("b")).beside(op("aten.neg.default", any("c"))),
                UsageError);

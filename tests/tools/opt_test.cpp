@@ -107,6 +107,27 @@ TEST(OptCommand, WritesATreeOfPrograms) {
   EXPECT_EQ(runTool({"verify", second}).out, "ok\n");
 }
 
+TEST(OptCommand, FoldersOfMethodsStayInTheTree) {
+  TempDir dir;
+  const std::string text(kWasteful);
+  const std::string body = text.substr(text.find("\"forward\"") + 9);
+  const std::string in = fileWith(
+      dir, "edgefx text 1\nmethod \"..\"" + body + "method \"a/b\"" + body + "method \"a_b\"" + body);
+  const ToolRun run = runTool(
+      {"opt", in, "-o", dir / "out.txt", "--text", "--passes", "no-ops", "--print-ir-tree", dir / "tree"});
+  EXPECT_EQ(run.exitCode, 0) << run.err;
+  for (const char* folder : {"%2E%2E", "a%2Fb", "a_b"}) {
+    EXPECT_TRUE(std::filesystem::exists(dir / ("tree/" + std::string(folder) + "/1-no-ops.txt"))) << folder;
+  }
+}
+
+TEST(OptCommand, APipeIsWrittenToNotReplaced) {
+  TempDir dir;
+  const std::string in = fileWith(dir, kWasteful);
+  EXPECT_EQ(runTool({"opt", in, "-o", "/dev/null", "--text", "--passes", "dead-code"}).exitCode, 0);
+  EXPECT_FALSE(std::filesystem::is_regular_file("/dev/null"));
+}
+
 TEST(OptCommand, AFailureLeavesAReproducerThatFailsAgain) {
   TempDir dir;
   const std::string reproducer = dir / "reproducer.txt";
@@ -128,8 +149,10 @@ TEST(OptCommand, AFailureLeavesAReproducerThatFailsAgain) {
 
 TEST(OptCommand, OnlyTheModelNamedIsChanged) {
   TempDir dir;
-  const std::string in = fixture("multi_model/multi_core.pt2");
-  EXPECT_EQ(runTool({"opt", in, "-o", dir / "out.pt2", "--passes", "to-edge", "--model", "decode"}).exitCode,
+  const std::string in = fixture("multi_model/multi.pt2");
+  EXPECT_EQ(runTool({"opt", in, "-o", dir / "out.pt2", "--passes", "functionalize,decompose,to-edge",
+                     "--model", "decode"})
+                .exitCode,
             0);
   EXPECT_EQ(runTool({"print", dir / "out.pt2", "--model", "prefill"}).out,
             runTool({"print", in, "--model", "prefill"}).out);

@@ -14,8 +14,9 @@ struct OperatorArgument {
   bool hasDefault = false;
   bool keywordOnly = false;
   bool isWritten = false;  // the operator writes into it: Tensor(a!)
-  bool isAlias = false;    // results may share its memory: Tensor(a)
-  bool isTensor = false;   // one tensor, which may be optional
+  // Results may share its memory: Tensor(a), and where operators do so without declaring it, as aten.dropout.
+  bool isAlias = false;
+  bool isTensor = false;  // one tensor, which may be optional
 };
 
 // What is known of an operator by its name.

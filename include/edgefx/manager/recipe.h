@@ -67,16 +67,15 @@ std::vector<Stage> stagesOf(const LoweringRecipe& recipe);
 // backends;
 // - TransformManager before the partitioning stage, if there are both: the backends would take what is for
 //   delegates;
-// - Save, if there are partitioners, operator backends or transform passes and no stage that runs them, or no
-//   path.
-// A pipeline that ends early is fine.
+// - Save, if there are partitioners, operator backends or passes and no stage that runs them, or no path.
+// A pipeline that ends early, before Save too, is fine.
 void checkRecipe(const LoweringRecipe& recipe);
 
-// One recipe that does what all do: passes, partitioners and manager passes in the order given; of operator
-// backends, those of recipes with partitioners last. Configs that disagree: that of the recipe with
-// partitioners holds, and a warning ("recipe") names the fields that were passed over. Throws UsageError if
-// there are no recipes, if two of them disagree that both partition or both do not, if one sets its stages,
-// and if two save to different files.
+// One recipe that does what all do: passes, partitioners and manager passes in the order given, though those
+// for all methods still come before those of one; of operator backends, those of recipes with partitioners
+// last. Configs that disagree: that of the recipe with partitioners holds, and a warning ("recipe") names the
+// fields that were passed over. Throws UsageError if there are no recipes, if two of them disagree that both
+// partition or both do not, if one sets its stages, and if two save to different files.
 LoweringRecipe combineRecipes(const std::vector<LoweringRecipe>& recipes);
 
 // Runs a recipe on the methods of a model and keeps what every stage made.

@@ -40,8 +40,8 @@ class Pattern {
   // A pattern of several roots: `other` matches at another node, too, which is looked for among the users of
   // a node that both patterns name; so are further ones. The first that fits is taken, of at most
   // kMostBeside; what goes into the roots must stand before the first of them in the graph, so that one node
-  // can take the place of all. Only the pattern of a rule may be so, not one of its operands. Throws
-  // UsageError if `other` is no call or the two share no name.
+  // can take the place of all, and nothing in the graph may be written in place. Only the pattern of a rule
+  // may be so, not one of its operands. Throws UsageError if `other` is no call or the two share no name.
   Pattern beside(const Pattern& other) const;
   static constexpr size_t kMostBeside = 256;
 
