@@ -22,8 +22,9 @@ namespace edgefx {
 // are not of Core ATen stay as they are: checkDialect finds them. Casting a number to the dtype of a
 // 16-bit float operand rounds it, as in exir. O(nodes).
 //
-// Throws UnsupportedError for as_strided of a view; UsageError if config.preserveOps names a view, or the program was moved from; what inferValue throws
-// for arguments that do not fit; VerificationError if inputs or results and their specs differ in number.
+// Throws UnsupportedError for as_strided of a view; UsageError if config.preserveOps names a view, or the
+// program was moved from; what inferValue throws for arguments that do not fit; VerificationError if inputs
+// or results and their specs differ in number.
 ExportedProgram toEdgeDialect(ExportedProgram program, const EdgeCompileConfig& config = {});
 
 }  // namespace edgefx
