@@ -9,10 +9,6 @@
 
 namespace edgefx::detail {
 
-const TensorMeta* tensorMetaOf(const Node& node) {
-  return node.value() == nullptr ? nullptr : node.value()->tensor();
-}
-
 Node& CallMaker::call(Target target, const Args& args, const Kwargs& kwargs, ValueRef like) const {
   const InsertionGuard guard(before_.graph(), before(before_));
   const std::string_view name = target.isOperator() ? target.op() : target.nameCandidate();
@@ -41,11 +37,7 @@ Node& CallMaker::item(Node& source, int64_t i, ValueRef like) const {
 }
 
 Node& CallMaker::contiguous(Node& tensor) const {
-  try {
-    const TensorMeta* const meta = tensorMetaOf(tensor);
-    if (meta != nullptr && isContiguous(*meta)) return tensor;
-  } catch (const ShapeUnknown&) {
-  }
+  if (isContiguousTensor(tensorMetaOf(tensor))) return tensor;
   return call("aten.clone.default", {tensor}, {{"memory_format", MemoryFormat::Contiguous}},
               tensor.valueRef());
 }

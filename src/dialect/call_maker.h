@@ -1,6 +1,7 @@
 #pragma once
 
 #include <edgefx/ir/graph.h>
+#include <edgefx/ir/node_queries.h>
 
 namespace edgefx::detail {
 
@@ -29,8 +30,6 @@ class CallMaker {
   Node& before_;
   const Node& madeFor_;
 };
-
-const TensorMeta* tensorMetaOf(const Node& node);
 
 // Whether a tensor is known, and its elements are known to lie in order.
 bool isContiguousTensor(const TensorMeta* meta);

@@ -27,39 +27,15 @@ const std::unordered_map<std::string, DecompositionRule>& allDecompositions() {
   return table;
 }
 
-namespace {
-
-std::vector<std::string> operatorNames(const std::vector<std::string>& names) {
-  std::vector<std::string> sorted;
-  for (const std::string& name : names) sorted.emplace_back(Target(name).name());
-  std::ranges::sort(sorted);
-  return sorted;
-}
-
-bool listsTarget(const std::vector<std::string>& names, Target target) {
-  if (names.empty()) return false;
-  const std::string_view full = target.name();
-  const auto isListed = [&](std::string_view name) {
-    const auto place = std::ranges::lower_bound(names, name);
-    return place != names.end() && *place == name;
-  };
-  return isListed(full) ||
-         (target.isOperator() && isListed(full.substr(0, target.ns().size() + 1 + target.op().size())));
-}
-
-}  // namespace
-
 ActiveRules::ActiveRules(const DecomposeOptions& options)
-    : preserved_(operatorNames(options.preserveOps)),
-      exceptions_(operatorNames(options.exceptions)),
-      shapeRules_(options.shapeRules) {}
+    : preserved_(options.preserveOps), exceptions_(options.exceptions), shapeRules_(options.shapeRules) {}
 
 bool ActiveRules::isPreserved(Target target) const {
-  return listsTarget(preserved_, target);
+  return preserved_.lists(target);
 }
 
 bool ActiveRules::isException(Target target) const {
-  return listsTarget(exceptions_, target);
+  return exceptions_.lists(target);
 }
 
 DecompositionRule ActiveRules::find(Target target) {

@@ -1,5 +1,6 @@
 #include "dialect/decomposition.h"
 
+#include <edgefx/ir/node_queries.h>
 #include <edgefx/ir/operators.h>
 
 #include "ir/shape_layout.h"
@@ -203,7 +204,7 @@ Node& Decomposition::emitFirst(std::string_view op, const Args& args, const Kwar
 }
 
 const TensorMeta& Decomposition::meta(const Node& node) {
-  const TensorMeta* const tensor = node.value() == nullptr ? nullptr : node.value()->tensor();
+  const TensorMeta* const tensor = tensorMetaOf(node);
   if (tensor == nullptr || tensor->layout != Layout::Strided ||
       tensor->sizes.size() != tensor->strides.size()) {
     decline(fmt::format("the value of '%{}' is not known", node.name()));

@@ -5,6 +5,7 @@
 
 #include "dialect/symbolic_sizes.h"
 #include "ir/shape_call.h"
+#include "program/operator_names.h"
 
 #include <memory>
 #include <span>
@@ -73,7 +74,7 @@ class ActiveRules {
   const ShapeRules* shapeRules() const { return shapeRules_; }
 
  private:
-  std::vector<std::string> preserved_, exceptions_;              // sorted
+  OperatorNames preserved_, exceptions_;
   std::unordered_map<const char*, DecompositionRule> byTarget_;  // targets' texts live for ever
   const ShapeRules* shapeRules_;
 };

@@ -1,5 +1,7 @@
 #include "dialect/dim_order.h"
 
+#include <edgefx/ir/node_queries.h>
+
 #include "ir/shape_layout.h"
 #include "support/fail.h"
 
@@ -90,8 +92,7 @@ std::optional<Order> orderOf(const Node& call, MemoryFormat format) {
     if (operand == nullptr || !operand->isSequence()) return std::nullopt;
     rank = operand->items().size();
   } else {
-    const Node* const input = operand == nullptr ? nullptr : operand->findNode();
-    tensor = input == nullptr || input->value() == nullptr ? nullptr : input->value()->tensor();
+    tensor = operand == nullptr ? nullptr : tensorMetaOf(operand->findNode());
     if (tensor == nullptr) return std::nullopt;
     rank = tensor->sizes.size();
   }

@@ -1,5 +1,6 @@
 #include "dialect/edge_operands.h"
 
+#include <edgefx/ir/node_queries.h>
 #include <edgefx/ir/operators.h>
 #include <edgefx/ir/shape_inference.h>
 
@@ -13,8 +14,7 @@ namespace edgefx::detail {
 namespace {
 
 const TensorMeta* operandMeta(const Argument& argument) {
-  const Node* const node = argument.findNode();
-  return node == nullptr || node->value() == nullptr ? nullptr : node->value()->tensor();
+  return tensorMetaOf(argument.findNode());
 }
 
 // What torch.tensor, or exir for symbolic numbers, makes of a number; nothing for everything else.

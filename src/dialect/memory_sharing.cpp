@@ -1,5 +1,6 @@
 #include "dialect/memory_sharing.h"
 
+#include <edgefx/ir/node_queries.h>
 #include <edgefx/ir/operators.h>
 
 #include "ir/shape_layout.h"
@@ -30,10 +31,6 @@ constexpr std::array<std::string_view, 4> kDropouts = {"alpha_dropout", "dropout
 template <size_t size>
 bool lists(const std::array<std::string_view, size>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
-}
-
-const TensorMeta* describedTensor(const Node* node) {
-  return node == nullptr || node->value() == nullptr ? nullptr : node->value()->tensor();
 }
 
 std::optional<std::vector<int64_t>> plainNumbers(const std::vector<SymInt>& numbers) {
@@ -71,7 +68,7 @@ Sharing reshapeSharing(const Node& call, const TensorMeta& self) {
     if (isContiguous(self)) return Sharing::View;
   } catch (const ShapeUnknown&) {
   }
-  const TensorMeta* const made = describedTensor(&call);
+  const TensorMeta* const made = tensorMetaOf(call);
   if (made == nullptr) return Sharing::Unknown;
   const auto sizes = plainNumbers(self.sizes), strides = plainNumbers(self.strides);
   const auto wanted = plainNumbers(made->sizes);
@@ -90,7 +87,7 @@ bool asksForCopy(const Node& call) {
 
 Sharing castSharing(const Node& call, const TensorMeta& self) {
   if (asksForCopy(call)) return Sharing::Nothing;
-  const TensorMeta* const made = describedTensor(&call);
+  const TensorMeta* const made = tensorMetaOf(call);
   if (made == nullptr) return Sharing::Unknown;
   const bool isSame =
       made->dtype == self.dtype && made->device == self.device && made->strides == self.strides;
@@ -145,7 +142,7 @@ Sharing sharingOf(const Node& call) {
   if (lists(kDropouts, op)) return dropoutSharing(call);
   if (op != "reshape" && op != "flatten" && op != "contiguous" && op != "to" && op != "type_as")
     return declaredSharing(call);
-  const TensorMeta* const meta = describedTensor(self);
+  const TensorMeta* const meta = tensorMetaOf(self);
   if (meta == nullptr) return Sharing::Unknown;
   if (op == "contiguous") return contiguousSharing(call, *meta);
   return op == "to" || op == "type_as" ? castSharing(call, *meta) : reshapeSharing(call, *meta);

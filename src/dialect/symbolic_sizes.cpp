@@ -1,5 +1,6 @@
 #include "dialect/symbolic_sizes.h"
 
+#include <edgefx/ir/node_queries.h>
 #include <edgefx/ir/shape_inference.h>
 
 #include "ir/sym_builder.h"
@@ -94,7 +95,7 @@ Node* SymbolicSizes::find(const SymExpr& expression, Node& user, int depth) {
   if (found == nullptr) found = calculate(expression, user, depth);
   if (found == nullptr) {
     for (Node& input : user.inputs()) {
-      const TensorMeta* const tensor = input.value() == nullptr ? nullptr : input.value()->tensor();
+      const TensorMeta* const tensor = tensorMetaOf(input);
       for (size_t i = 0; tensor != nullptr && found == nullptr && i < tensor->sizes.size(); ++i) {
         const Symbolic* const symbolic = tensor->sizes[i].symbolic();
         if (symbolic == nullptr || !(symbolic->expression == expression)) continue;

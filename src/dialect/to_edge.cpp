@@ -23,12 +23,8 @@ namespace {
 
 using detail::fail;
 
-const TensorMeta* tensorOf(const Node* node) {
-  return node == nullptr || node->value() == nullptr ? nullptr : node->value()->tensor();
-}
-
 bool isSameTensor(const Node& node, const Node& input) {
-  const TensorMeta *const made = tensorOf(&node), *const given = tensorOf(&input);
+  const TensorMeta *const made = tensorMetaOf(node), *const given = tensorMetaOf(input);
   return made != nullptr && given != nullptr && made->dtype == given->dtype &&
          made->layout == given->layout && made->device == given->device && made->sizes == given->sizes &&
          made->strides == given->strides;
@@ -244,7 +240,7 @@ class EdgePass {
     const Node* const input = node.args().empty() ? nullptr : node.arg(0).findNode();
     if (input == nullptr || !isSameTensor(node, *input)) return false;
     if (node.isCall(slice)) {
-      for (const SymInt& size : tensorOf(input)->sizes) {
+      for (const SymInt& size : tensorMetaOf(input)->sizes) {
         if (size.isSymbolic()) return false;
       }
     }

@@ -20,6 +20,14 @@ std::vector<Module*> listBranches(const Node& node, Module& owner) {
 
 }  // namespace
 
+const TensorMeta* tensorMetaOf(const Node& node) {
+  return node.value() == nullptr ? nullptr : node.value()->tensor();
+}
+
+const TensorMeta* tensorMetaOf(const Node* node) {
+  return node == nullptr ? nullptr : tensorMetaOf(*node);
+}
+
 std::optional<int64_t> getitemIndex(const Node& node) {
   static const Target getitem("operator.getitem");
   if (!node.isCall(getitem) || node.args().size() != 2) return std::nullopt;

@@ -1,5 +1,7 @@
 #include "ir/shape_call.h"
 
+#include <edgefx/ir/node_queries.h>
+
 namespace edgefx::detail {
 namespace {
 
@@ -38,9 +40,7 @@ const Argument& ShapeCall::at(size_t i, std::string_view key) const {
 }
 
 const TensorMeta* ShapeCall::tensorOf(const Argument& argument) {
-  const Node* const node = argument.findNode();
-  const TensorMeta* const tensor =
-      node == nullptr || node->value() == nullptr ? nullptr : node->value()->tensor();
+  const TensorMeta* const tensor = tensorMetaOf(argument.findNode());
   if (tensor == nullptr || !isUsable(*tensor)) throw ShapeUnknown();
   return tensor;
 }

@@ -6,6 +6,7 @@
 #include "manager/method_to_edge.h"
 #include "program/core_aten_ops.h"
 #include "program/findings.h"
+#include "program/operator_names.h"
 #include "support/fail.h"
 #include "support/guarded_call.h"
 
@@ -33,19 +34,14 @@ bool wantsWhole(const std::vector<const Partitioner*>& partitioners, const Node&
   });
 }
 
-bool isListed(std::string_view name, const std::vector<std::string>& list) {
-  return std::ranges::any_of(list, [&](const std::string& entry) { return entry == name; });
-}
-
 void refuseLeftovers(const EdgeProgramManager& manager, std::string_view method,
                      const std::set<std::string>& keptOperators) {
   const EdgeCompileConfig& config = manager.compileConfig();
+  const detail::OperatorNames exceptions(config.coreAtenOpsExceptionList), preserved(config.preserveOps);
   std::unordered_set<std::string_view> refused;
   for (const std::string& name : keptOperators) {
-    if (!detail::isCoreAten(name) && !isListed(name, config.coreAtenOpsExceptionList) &&
-        !isListed(name, config.preserveOps)) {
+    if (!detail::isCoreAten(name) && !exceptions.lists(Target(name)) && !preserved.lists(Target(name)))
       refused.insert(name);
-    }
   }
   if (refused.empty()) return;
   detail::Findings findings;
@@ -104,9 +100,8 @@ EdgeProgramManager toEdgeTransformAndLower(
   }
   EdgeProgramManager manager(std::move(methods), std::move(config), std::move(constantMethods));
   manager = detail::lowerInRounds(manager.transform(passes), partitioners, registry);
-  for (size_t i = 0; i < keptOperators.size(); ++i) {
-    refuseLeftovers(manager, manager.methods()[i], keptOperators[i]);
-  }
+  const std::vector<std::string> names = manager.methods();
+  for (size_t i = 0; i < names.size(); ++i) refuseLeftovers(manager, names[i], keptOperators[i]);
   return manager;
 }
 

@@ -3,10 +3,12 @@
 #include <edgefx/rewrite/program_rewriter.h>
 
 #include "passes/graph_facts.h"
+#include "program/same_keyed.h"
 #include "support/text_hash.h"
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <unordered_set>
 #include <vector>
 
@@ -64,15 +66,8 @@ struct CallHash {
 
 struct SameCall {
   bool operator()(const Node* a, const Node* b) const {
-    if (!(a->target() == b->target()) || !std::ranges::equal(a->args(), b->args())) return false;
-    const KeyedArguments left = a->kwargs(), right = b->kwargs();
-    if (left.size() != right.size()) return false;
-    auto other = right.begin();
-    for (const KeyedArgument item : left) {
-      if (item.key != (*other).key || !(item.value == (*other).value)) return false;
-      ++other;
-    }
-    return true;
+    return a->target() == b->target() && std::ranges::equal(a->args(), b->args()) &&
+           detail::sameKeyed(a->kwargs(), b->kwargs(), std::equal_to<>());
   }
 };
 

@@ -1,3 +1,4 @@
+#include <edgefx/ir/node_queries.h>
 #include <edgefx/passes/standard.h>
 #include <edgefx/program/tensor_table.h>
 
@@ -97,7 +98,7 @@ class QuantizeFolder {
   }
 
   static bool dequantizesToFloat(const Node& dequantize) {
-    const TensorMeta* meta = detail::tensorOf(dequantize);
+    const TensorMeta* meta = tensorMetaOf(dequantize);
     if (meta == nullptr || meta->dtype != Dtype::Float32) return false;
     for (auto [key, value] : dequantize.kwargs()) {
       if (key != "out_dtype") return false;

@@ -1,3 +1,4 @@
+#include <edgefx/ir/node_queries.h>
 #include <edgefx/passes/standard.h>
 
 #include "passes/graph_facts.h"
@@ -94,7 +95,7 @@ class ViewFuser {
   bool reshape(Node& outer, const Node& inner, Node& source) {
     // Of other layouts not every view can be had, or not in these strides.
     for (const Node* node : {static_cast<const Node*>(&source), &inner, static_cast<const Node*>(&outer)}) {
-      const TensorMeta* meta = detail::tensorOf(*node);
+      const TensorMeta* meta = tensorMetaOf(*node);
       if (meta == nullptr || !isRecordedContiguous(*meta)) return false;
     }
     outer.setArg(0, source);

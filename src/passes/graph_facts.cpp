@@ -85,12 +85,8 @@ std::unordered_set<const void*> writtenStorages(const ExportedProgram& program) 
   return written;
 }
 
-const TensorMeta* tensorOf(const Node& node) {
-  return node.value() == nullptr ? nullptr : node.value()->tensor();
-}
-
 bool sameLayout(const Node& a, const Node& b) {
-  const TensorMeta *left = tensorOf(a), *right = tensorOf(b);
+  const TensorMeta *left = tensorMetaOf(a), *right = tensorMetaOf(b);
   return left != nullptr && right != nullptr && left->dtype == right->dtype &&
          left->layout == right->layout && left->device == right->device && left->sizes == right->sizes &&
          left->strides == right->strides;

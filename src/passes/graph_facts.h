@@ -37,8 +37,6 @@ struct GraphFacts {
 // Where the memory of state begins that the program's signature writes, or takes gradients of. O(specs).
 std::unordered_set<const void*> writtenStorages(const ExportedProgram& program);
 
-// The value described, null if it is no tensor or not known.
-const TensorMeta* tensorOf(const Node& node);
 // Whether both are tensors of one dtype, layout, device, shape and strides.
 bool sameLayout(const Node& a, const Node& b);
 

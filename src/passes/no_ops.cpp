@@ -1,3 +1,4 @@
+#include <edgefx/ir/node_queries.h>
 #include <edgefx/passes/standard.h>
 
 #include "passes/graph_facts.h"
@@ -151,15 +152,14 @@ class NoOpRemover {
 
  private:
   bool isNoOp(const Node& node, const Node& input, NoOpForm form) const {
-    if (!detail::sameLayout(node, input) || !isIdentity(node, *detail::tensorOf(input))) return false;
+    if (!detail::sameLayout(node, input) || !isIdentity(node, *tensorMetaOf(input))) return false;
     if (form == NoOpForm::Dropout && !isSwitchedOff(node)) return false;
     if (const Argument* pins = node.findKwarg("pin_memory"); pins != nullptr && isTrueArgument(*pins))
       return false;
     const std::string_view op = node.target().op();
     const bool detaches = op.starts_with("detach");
-    if (detaches && detail::tensorOf(node)->requiresGrad != detail::tensorOf(input)->requiresGrad)
-      return false;
-    if (watchesMemory_ && detail::tensorOf(node)->storageOffset != detail::tensorOf(input)->storageOffset)
+    if (detaches && tensorMetaOf(node)->requiresGrad != tensorMetaOf(input)->requiresGrad) return false;
+    if (watchesMemory_ && tensorMetaOf(node)->storageOffset != tensorMetaOf(input)->storageOffset)
       return false;
     const bool isView = form == NoOpForm::View || (form == NoOpForm::Cast && !isToldToCopy(node));
     return isView ? facts_.mayStandFor(input, node) : facts_.mayShare(node, input);

@@ -4,10 +4,10 @@
 #include "program/core_aten_ops.h"
 #include "program/edge_dialect.h"
 #include "program/findings.h"
+#include "program/operator_names.h"
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -37,20 +37,6 @@ bool isKnownFunction(std::string_view name) {
          std::ranges::find(kKnownFunctions, name) != std::end(kKnownFunctions);
 }
 
-// The names of a list, each without the prefixes that it may have.
-std::set<std::string, std::less<>> namesOf(const std::vector<std::string>& operators) {
-  std::set<std::string, std::less<>> names;
-  for (const std::string& op : operators) names.emplace(Target(op).name());
-  return names;
-}
-
-// Whether a list names the operator, or its packet.
-bool listsOperator(const std::set<std::string, std::less<>>& names, Target target) {
-  if (names.empty()) return false;
-  if (names.contains(target.name())) return true;
-  return names.contains(target.name().substr(0, target.ns().size() + 1 + target.op().size()));
-}
-
 // What is wrong with calls of an operator, whatever their arguments; no rule if nothing is.
 struct Fault {
   std::string_view rule;
@@ -62,8 +48,8 @@ class DialectChecker {
   DialectChecker(OperatorSet operators, const EdgeCompileConfig& config)
       : operators_(operators),
         skipDimOrder_(config.skipDimOrder),
-        excepted_(namesOf(config.coreAtenOpsExceptionList)),
-        preserved_(namesOf(config.preserveOps)) {}
+        excepted_(config.coreAtenOpsExceptionList),
+        preserved_(config.preserveOps) {}
 
   void check(const GraphModule& module, const std::string& path) {
     for (const Node& node : module.graph().nodes()) {
@@ -97,11 +83,7 @@ class DialectChecker {
   }
 
   bool writesStatistics(const Node& call) const {
-    if (listsOperator(excepted_, call.target())) return false;
-    for (size_t i = 0; i < call.args().size(); ++i) {
-      if (call.args()[i].isNode() && writesUndeclared(call, i)) return true;
-    }
-    return false;
+    return !excepted_.lists(call.target()) && writesUndeclared(call);
   }
 
   // Programs have few distinct targets.
@@ -131,7 +113,7 @@ class DialectChecker {
   Fault judgeOperator(Target target) const {
     const std::string_view name = target.name();
     const bool isEdge = target.kind() == TargetKind::EdgeOperator;
-    if (listsOperator(excepted_, target)) return {};
+    if (excepted_.lists(target)) return {};
     if (operators_ != OperatorSet::Training) {
       const OperatorInfo* const info = findOperator(target);
       if (info != nullptr && info->isMutable)
@@ -149,7 +131,7 @@ class DialectChecker {
       return {"edge operator", fmt::format("operator '{}' is not an edge operator", name)};
     }
     if (Fault fault = judgeDimOrder(target); !fault.rule.empty()) return fault;
-    if (detail::isCoreAtenView(name) && listsOperator(preserved_, target)) {
+    if (detail::isCoreAtenView(name) && preserved_.lists(target)) {
       return {"preserved", fmt::format("operator '{}' cannot be preserved: it is a view", name)};
     }
     if (detail::isCoreAtenView(name)) {
@@ -161,7 +143,7 @@ class DialectChecker {
 
   Fault judgeCore(Target target) const {
     const std::string_view name = target.name();
-    if (target.ns() != "aten" || listsOperator(preserved_, target) || detail::staysAten(target)) return {};
+    if (target.ns() != "aten" || preserved_.lists(target) || detail::staysAten(target)) return {};
     if (detail::isCoreAten(name) || (operators_ == OperatorSet::Edge && detail::isViewCopy(name))) return {};
     return {"core ATen", fmt::format("operator '{}' is not in the Core ATen opset", name)};
   }
@@ -181,7 +163,7 @@ class DialectChecker {
 
   const OperatorSet operators_;
   const bool skipDimOrder_;
-  const std::set<std::string, std::less<>> excepted_, preserved_;
+  const detail::OperatorNames excepted_, preserved_;
   std::unordered_map<const void*, Fault> faults_;  // by interned text; never iterated over
   detail::Findings findings_;
 };

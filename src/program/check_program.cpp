@@ -143,7 +143,7 @@ bool sizesAgree(const std::vector<SymInt>& stored, const std::vector<SymInt>& de
 
 void checkStoredTensor(const ExportedProgram& program, const Node& node, size_t index, const InputSpec& spec,
                        Findings& findings) {
-  const TensorMeta* declared = node.value() == nullptr ? nullptr : node.value()->tensor();
+  const TensorMeta* declared = tensorMetaOf(node);
   if (!spec.target || declared == nullptr || spec.kind == InputKind::CustomObject) return;
   const StoredTensor* const stored = program.findStored(spec);
   if (stored == nullptr) return;

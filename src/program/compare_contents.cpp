@@ -3,6 +3,7 @@
 #include <edgefx/program/tensor_table.h>
 
 #include "ir/list_form.h"
+#include "program/same_keyed.h"
 
 #include <fmt/format.h>
 
@@ -107,13 +108,7 @@ class ArgumentComparison {
     return std::ranges::equal(a, b, [this](const Argument& x, const Argument& y) { return same(x, y); });
   }
   bool same(const KeyedArguments& a, const KeyedArguments& b) const {
-    if (a.size() != b.size()) return false;
-    auto other = b.begin();
-    for (const KeyedArgument item : a) {
-      if (item.key != (*other).key || !same(item.value, (*other).value)) return false;
-      ++other;
-    }
-    return true;
+    return detail::sameKeyed(a, b, [this](const Argument& x, const Argument& y) { return same(x, y); });
   }
 
  private:

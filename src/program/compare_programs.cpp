@@ -2,6 +2,8 @@
 #include <edgefx/program/compare_programs.h>
 #include <edgefx/program/tensor_table.h>
 
+#include "program/same_keyed.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,16 +30,8 @@ bool sameArgument(const Argument& a, const Argument& b) {
     case ArgumentKind::Slice:
     case ArgumentKind::Range:
       return a.listHint() == b.listHint() && sameArguments(a.items(), b.items());
-    case ArgumentKind::Dict: {
-      const KeyedArguments left = a.asDict(), right = b.asDict();
-      if (left.size() != right.size()) return false;
-      auto other = right.begin();
-      for (const KeyedArgument item : left) {
-        if (item.key != (*other).key || !sameArgument(item.value, (*other).value)) return false;
-        ++other;
-      }
-      return true;
-    }
+    case ArgumentKind::Dict:
+      return detail::sameKeyed(a.asDict(), b.asDict(), sameArgument);
     default:
       return a == b;
   }
@@ -51,16 +45,6 @@ bool sameArguments(std::span<const Argument> a, std::span<const Argument> b) {
   return true;
 }
 
-bool sameKwargs(const KeyedArguments& a, const KeyedArguments& b) {
-  if (a.size() != b.size()) return false;
-  auto other = b.begin();
-  for (const KeyedArgument item : a) {
-    if (item.key != (*other).key || !sameArgument(item.value, (*other).value)) return false;
-    ++other;
-  }
-  return true;
-}
-
 // What differs, null if nothing does.
 const char* differingPart(const Node& a, const Node& b) {
   if (a.op() != b.op()) return "kind";
@@ -69,7 +53,7 @@ const char* differingPart(const Node& a, const Node& b) {
   if (!sharesName && a.name() != b.name()) return "name";
   if (a.isCall() ? !(a.target() == b.target()) : a.targetText() != b.targetText()) return "target";
   if (!sameArguments(a.args(), b.args())) return "arguments";
-  if (!sameKwargs(a.kwargs(), b.kwargs())) return "keyword arguments";
+  if (!detail::sameKeyed(a.kwargs(), b.kwargs(), sameArgument)) return "keyword arguments";
   if (a.valueRef().get() != b.valueRef().get()) return "value";
   if (a.metaRef().get() != b.metaRef().get()) return "metadata";
   return nullptr;

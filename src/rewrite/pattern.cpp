@@ -1,3 +1,4 @@
+#include <edgefx/ir/node_queries.h>
 #include <edgefx/rewrite/pattern.h>
 
 #include "rewrite/matcher.h"
@@ -59,7 +60,7 @@ Pattern Pattern::where(std::function<bool(const Node&)> predicate, std::string_v
 Pattern Pattern::dtype(Dtype dtype) const {
   return where(
       [dtype](const Node& node) {
-        const TensorMeta* tensor = node.value() == nullptr ? nullptr : node.value()->tensor();
+        const TensorMeta* tensor = tensorMetaOf(node);
         return tensor != nullptr && tensor->dtype == dtype;
       },
       "it is no tensor of dtype " + std::string(fxText(dtype)));
@@ -68,7 +69,7 @@ Pattern Pattern::dtype(Dtype dtype) const {
 Pattern Pattern::rank(size_t rank) const {
   return where(
       [rank](const Node& node) {
-        const TensorMeta* tensor = node.value() == nullptr ? nullptr : node.value()->tensor();
+        const TensorMeta* tensor = tensorMetaOf(node);
         return tensor != nullptr && tensor->sizes.size() == rank;
       },
       "it is no tensor of " + std::to_string(rank) + " dimensions");

@@ -41,13 +41,12 @@ std::string shown(std::string_view text) {
   return out;
 }
 
-size_t characters(std::string_view text) {
-  return static_cast<size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
-}
-
 bool continuesCharacter(char c) {
   return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U;
+}
+
+size_t characters(std::string_view text) {
+  return text.size() - static_cast<size_t>(std::ranges::count_if(text, continuesCharacter));
 }
 
 }  // namespace

@@ -18,7 +18,6 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 

@@ -84,11 +84,13 @@ TEST(ToEdgeTransformAndLower, EM28_WhatIsKeptWholeAndNotDelegatedIsRefused) {
   EXPECT_CONTAINS(error.what(),
                   "'aten.linear.default' was kept whole for a partitioner, but is neither decomposed nor "
                   "delegated");
-  EdgeCompileConfig config;
-  config.coreAtenOpsExceptionList = {"aten.linear.default"};
-  const EdgeProgramManager manager =
-      toEdgeTransformAndLower(linearProgram(), LinearPartitioner(false), registry, config);
-  EXPECT_TRUE(callsAny(manager.exportedProgram().graph(), "aten.linear.default"));
+  for (const char* name : {"aten.linear.default", "aten.linear"}) {
+    EdgeCompileConfig config;
+    config.coreAtenOpsExceptionList = {name};
+    const EdgeProgramManager manager =
+        toEdgeTransformAndLower(linearProgram(), LinearPartitioner(false), registry, config);
+    EXPECT_TRUE(callsAny(manager.exportedProgram().graph(), "aten.linear.default")) << name;
+  }
 }
 
 TEST(ToEdgeTransformAndLower, EM28_PassesComeBeforePartitionersInRounds) {

@@ -3,7 +3,10 @@
 #include "support/test_data.h"
 #include "tools/run_tool.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -123,9 +126,16 @@ TEST(OptCommand, FoldersOfMethodsStayInTheTree) {
 
 TEST(OptCommand, APipeIsWrittenToNotReplaced) {
   TempDir dir;
-  const std::string in = fileWith(dir, kWasteful);
-  EXPECT_EQ(runTool({"opt", in, "-o", "/dev/null", "--text", "--passes", "dead-code"}).exitCode, 0);
-  EXPECT_FALSE(std::filesystem::is_regular_file("/dev/null"));
+  const std::string in = fileWith(dir, kWasteful), pipe = dir / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_NE(reader, -1);
+  EXPECT_EQ(runTool({"opt", in, "-o", pipe, "--text", "--passes", "dead-code"}).exitCode, 0);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  std::string begin(12, '\0');
+  EXPECT_EQ(::read(reader, begin.data(), begin.size()), 12);
+  EXPECT_EQ(begin, "edgefx text ");
+  ::close(reader);
 }
 
 TEST(OptCommand, AFailureLeavesAReproducerThatFailsAgain) {

@@ -9,6 +9,11 @@
 
 namespace edgefx {
 
+// The description of a node's value if that is a tensor; null for other values, for those of which nothing is
+// known, and for no node.
+const TensorMeta* tensorMetaOf(const Node& node);
+const TensorMeta* tensorMetaOf(const Node* node);
+
 // The index if the node is a getitem of another node by a plain integer.
 std::optional<int64_t> getitemIndex(const Node& node);
 
