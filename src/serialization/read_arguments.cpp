@@ -60,7 +60,7 @@ constexpr std::array<std::string_view, 30> kTags = {
 }  // namespace
 
 Node& GraphReader::use(Scope& scope, std::string_view name) {
-  ValueTable::Value* value = scope.table.find(name);
+  ValueTable::Value* value = scope.table.findUsed(name);
   if (value == nullptr || value->node == nullptr) {
     json_.fail(fmt::format("value '{}' is used, but not defined before", printable(name)));
   }

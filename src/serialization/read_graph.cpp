@@ -86,7 +86,7 @@ void GraphReader::keepUnknown(const std::string& path, std::string_view key, Jso
 }
 
 void GraphReader::read(JsonValue value, GraphModule& module, const std::vector<std::string>& constantNames,
-                       const std::string& path, int depth) {
+                       const std::string& path, int depth, CutProgram* cut) {
   JsonPlace outer = json_.place;
   json_.place.graph = path;
   json_.place.node = {};
@@ -100,13 +100,31 @@ void GraphReader::read(JsonValue value, GraphModule& module, const std::vector<s
       [&](std::string_view key, JsonValue member) { unknown.emplace_back(key, member); });
   json_.require(kGraph, seen, 6);
 
-  auto tensors = json_.object(*members[3], "tensor_values");
-  // A hint only: a file may claim anything.
+  // Hints only: a file may claim anything.
   constexpr size_t kMostExpected = size_t{1} << 20;
-  Scope scope(module, path, depth, std::min(tensors.size(), kMostExpected));
+  auto expected = [&](size_t count) { return std::min(count, kMostExpected); };
+  std::optional<JsonValue> tensors =
+      cut != nullptr ? cut->tensorValues.next() : std::optional<JsonValue>(*members[3]);
+  const size_t firstTensors = json_.object(*tensors, "tensor_values").size();
+  Scope scope(module, path, depth, expected(cut ? cut->tensorValues.countLike(firstTensors) : firstTensors));
   for (auto& [key, member] : unknown) keepUnknown(graphPath(scope), key, member);
+  readTensors(scope, *tensors);
+  while (cut != nullptr && (tensors = cut->tensorValues.next())) readTensors(scope, *tensors);
   auto optional = [&](size_t i) { return members[i] && !members[i]->is_null() ? &*members[i] : nullptr; };
-  readTables(scope, *members[3], optional(4), optional(8), optional(5), optional(7));
+  auto readNumbers = [&](JsonValue* values, std::string_view section,
+                         ValueRef (ValueReader::*read)(JsonValue)) {
+    if (values == nullptr) return;
+    readTable(scope, *values, section,
+              [&](JsonValue value, std::string_view) { return (values_.*read)(value); });
+  };
+  readNumbers(optional(4), "graph.sym_int_values", &ValueReader::symIntValue);
+  readNumbers(optional(8), "graph.sym_float_values", &ValueReader::symFloatValue);
+  readNumbers(optional(5), "graph.sym_bool_values", &ValueReader::symBoolValue);
+  if (JsonValue* objects = optional(7)) {
+    readTable(scope, *objects, "graph.custom_obj_values", [&](JsonValue value, std::string_view) {
+      return ValueMeta::of(ValueMeta::CustomObject{std::string(json_.customObj(value).className)});
+    });
+  }
 
   json_.place.section = "graph.inputs";
   json_.place.index = 0;
@@ -114,16 +132,17 @@ void GraphReader::read(JsonValue value, GraphModule& module, const std::vector<s
     readPlaceholder(scope, input, static_cast<size_t>(json_.place.index), constantNames);
     ++json_.place.index;
   }
+  // Each node of a file gives values of its own, but for the few that give none.
   auto nodes = json_.array(*members[2], "nodes");
-  scope.builder.reserve(std::min(nodes.size(), kMostExpected) + 2);
+  scope.builder.reserve(expected(cut != nullptr ? scope.table.size() : nodes.size()) + 2);
   json_.place.section = "graph.nodes";
   json_.place.index = 0;
-  for (JsonValue node : nodes) {
-    json_.place.node = {};
-    readNode(scope, node);
-    ++json_.place.index;
+  readNodes(scope, nodes);
+  while (cut != nullptr) {
+    const std::optional<JsonValue> piece = cut->nodes.next();
+    if (!piece) break;
+    readNodes(scope, json_.array(*piece, "nodes"));
   }
-  json_.place.node = {};
   json_.place.section = "graph.outputs";
   json_.place.index = -1;
   bool isSingle = optional(6) != nullptr && json_.boolean(*members[6], "is_single_tensor_return");
@@ -131,33 +150,33 @@ void GraphReader::read(JsonValue value, GraphModule& module, const std::vector<s
   json_.place = outer;
 }
 
-void GraphReader::readTables(Scope& scope, JsonValue tensors, JsonValue* symInts, JsonValue* symFloats,
-                             JsonValue* symBools, JsonValue* customObjects) {
-  auto table = [&](JsonValue* values, std::string_view section, auto&& read) {
-    if (values == nullptr) return;
-    json_.place.section = section;
-    for (auto field : json_.object(*values, section)) {
-      json_.place.item = field.key;
-      ValueTable::Value* value = scope.table.add(checkedName(field.key, "a value"));
-      if (value == nullptr) json_.fail("the value has an entry already");
-      value->meta = read(field.value, field.key);
-    }
-    json_.place.item = {};
-  };
-  table(&tensors, "graph.tensor_values", [&](JsonValue value, std::string_view name) {
+template <typename Read>
+void GraphReader::readTable(Scope& scope, JsonValue values, std::string_view section, Read&& read) {
+  json_.place.section = section;
+  for (auto field : json_.object(values, section)) {
+    json_.place.item = field.key;
+    ValueTable::Value* value = scope.table.add(checkedName(field.key, "a value"));
+    if (value == nullptr) json_.fail("the value has an entry already");
+    value->meta = read(field.value, field.key);
+  }
+  json_.place.item = {};
+}
+
+void GraphReader::readTensors(Scope& scope, JsonValue values) {
+  readTable(scope, values, "graph.tensor_values", [&](JsonValue value, std::string_view name) {
     return caches_.value(values_.tensorMeta(value, [&](std::string_view key, JsonValue member) {
       keepUnknown(fmt::format("{}.tensor_values[{}]", graphPath(scope), name), key, member);
     }));
   });
-  table(symInts, "graph.sym_int_values",
-        [&](JsonValue value, std::string_view) { return values_.symIntValue(value); });
-  table(symFloats, "graph.sym_float_values",
-        [&](JsonValue value, std::string_view) { return values_.symFloatValue(value); });
-  table(symBools, "graph.sym_bool_values",
-        [&](JsonValue value, std::string_view) { return values_.symBoolValue(value); });
-  table(customObjects, "graph.custom_obj_values", [&](JsonValue value, std::string_view) {
-    return ValueMeta::of(ValueMeta::CustomObject{std::string(json_.customObj(value).className)});
-  });
+}
+
+void GraphReader::readNodes(Scope& scope, simdjson::dom::array nodes) {
+  for (JsonValue node : nodes) {
+    json_.place.node = {};
+    readNode(scope, node);
+    ++json_.place.index;
+  }
+  json_.place.node = {};
 }
 
 std::string_view GraphReader::tensorName(JsonValue value, std::string_view structName) {
@@ -179,7 +198,7 @@ std::string_view GraphReader::checkedName(std::string_view name, std::string_vie
 }
 
 void GraphReader::define(Scope& scope, std::string_view name, Node& node) {
-  ValueTable::Value* value = scope.table.find(name);
+  ValueTable::Value* value = scope.table.findGiven(name);
   if (value == nullptr)
     json_.fail(fmt::format("value '{}' has no entry in the tables of values", printable(name)));
   if (value->node != nullptr) {

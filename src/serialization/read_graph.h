@@ -4,6 +4,7 @@
 #include <edgefx/program/exported_program.h>
 
 #include "ir/graph_builder.h"
+#include "serialization/json_pieces.h"
 #include "serialization/json_reader.h"
 #include "serialization/load_caches.h"
 #include "serialization/read_values.h"
@@ -25,8 +26,9 @@ class GraphReader {
 
   // Reads into an empty module. `constantNames[i]` names placeholder i where the file gives only its constant
   // value; empty or missing ones become arg{i}. `path` is the dotted path of the module, empty for the top.
+  // Nodes and tensor values come from `cut` if it is given.
   void read(JsonValue graph, GraphModule& module, const std::vector<std::string>& constantNames,
-            const std::string& path, int depth = 0);
+            const std::string& path, int depth = 0, CutProgram* cut = nullptr);
 
   // Values of unknown members, for the other readers of the model too.
   void keepUnknown(const std::string& path, std::string_view key, JsonValue value);
@@ -34,8 +36,10 @@ class GraphReader {
  private:
   struct Scope;
 
-  void readTables(Scope& scope, JsonValue tensors, JsonValue* symInts, JsonValue* symFloats,
-                  JsonValue* symBools, JsonValue* customObjects);
+  template <typename Read>
+  void readTable(Scope& scope, JsonValue values, std::string_view section, Read&& read);
+  void readTensors(Scope& scope, JsonValue values);
+  void readNodes(Scope& scope, simdjson::dom::array nodes);
   void readPlaceholder(Scope& scope, JsonValue input, size_t index,
                        const std::vector<std::string>& constantNames);
   void readNode(Scope& scope, JsonValue value);

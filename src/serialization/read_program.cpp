@@ -33,7 +33,9 @@ constexpr JsonStruct kNamedTuple{"NamedTupleDef", kNamedTupleMembers};
 
 class ProgramReader {
  public:
-  ProgramReader(std::string_view record, LoadCaches& caches) : graphs_(json_, caches, program_) {
+  // Nodes and tensor values of the top graph come from `cut` if it is given.
+  ProgramReader(std::string_view record, LoadCaches& caches, CutProgram* cut = nullptr)
+      : graphs_(json_, caches, program_), cut_(cut) {
     json_.place.record = record;
   }
 
@@ -130,7 +132,7 @@ class ProgramReader {
 
     SignatureReader signature(json_, graphs_);
     program_.signature = signature.read(*members[1]);
-    graphs_.read(*members[0], program_.graphModule(), signature.constantNames(), "");
+    graphs_.read(*members[0], program_.graphModule(), signature.constantNames(), "", 0, cut_);
     json_.place.section = "graph_module.module_call_graph";
     program_.moduleCallGraph = signature.readCallGraph(*members[2]);
     json_.place.index = -1;
@@ -161,6 +163,7 @@ class ProgramReader {
   JsonReader json_;
   ExportedProgram program_;
   GraphReader graphs_;
+  CutProgram* cut_;
 };
 
 // The schema version alone, which decides how the rest is read. Before major 5 it was a plain number.
@@ -197,11 +200,29 @@ void refuseVersion(SchemaVersion version, JsonValue program, std::string_view re
   throw UnsupportedError(std::move(diagnostic));
 }
 
-}  // namespace
+// A large model's text, without what takes most of the time of parsing it at once: fresh memory. Nothing if
+// it has to be read as a whole, be it to say what is wrong with it.
+std::optional<ExportedProgram> readInPieces(JsonDocument& document, std::string_view text,
+                                            std::string_view record, LoadCaches& caches) {
+  std::optional<CutProgram> cut = cutProgram(text);
+  if (!cut) return std::nullopt;
+  try {
+    const JsonValue rest = document.parse(cut->rest, record);
+    const SchemaVersion version = versionOf(rest, record);
+    if (version.major != kNewest.major) return std::nullopt;
+    ExportedProgram program = ProgramReader(record, caches, &*cut).read(rest);
+    program.schemaVersion = version;
+    return program;
+  } catch (const JsonPieces::NotInPieces&) {
+    return std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
 
-ExportedProgram readProgramJson(JsonDocument& document, std::string_view text, std::string_view record,
-                                LoadCaches& caches, const TensorTable& stateDict, bool isPadded,
-                                std::vector<ExirDelegate>* delegates) {
+ExportedProgram readWhole(JsonDocument& document, std::string_view text, std::string_view record,
+                          LoadCaches& caches, const TensorTable& stateDict, bool isPadded,
+                          std::vector<ExirDelegate>* delegates) {
   JsonValue root = document.parse(text, record, isPadded);
   SchemaVersion version = versionOf(root, record);
   JsonDocument upgraded;
@@ -239,6 +260,19 @@ ExportedProgram readProgramJson(JsonDocument& document, std::string_view text, s
   if (delegates != nullptr) *delegates = std::move(found);
   ExportedProgram program = ProgramReader(record, caches).read(root);
   program.schemaVersion = version;
+  return program;
+}
+
+}  // namespace
+
+ExportedProgram readProgramJson(JsonDocument& document, std::string_view text, std::string_view record,
+                                LoadCaches& caches, const TensorTable& stateDict, bool isPadded,
+                                std::vector<ExirDelegate>* delegates) {
+  std::optional<ExportedProgram> inPieces = readInPieces(document, text, record, caches);
+  ExportedProgram program = inPieces
+                                ? std::move(*inPieces)
+                                : readWhole(document, text, record, caches, stateDict, isPadded, delegates);
+  const SchemaVersion version = program.schemaVersion;
   if (version.major == kNewest.major && version.minor > kNewest.minor) {
     warn({"schema",
           fmt::format("record '{}' has schema version {}.{}, newer than {}.{}: what edgefx does not know "

@@ -198,13 +198,25 @@ ValueTable::Value* ValueTable::find(std::string_view name) {
   return slot.value == kNone ? nullptr : &values_[slot.value];
 }
 
+ValueTable::Value* ValueTable::findGiven(std::string_view name) {
+  const bool isNext = next_ < values_.size() && sameName(values_[next_].name, name);
+  Value* value = isNext ? &values_[next_] : find(name);
+  if (value != nullptr) next_ = static_cast<size_t>(value - values_.data()) + 1;
+  return value;
+}
+
+ValueTable::Value* ValueTable::findUsed(std::string_view name) {
+  if (next_ > 0 && sameName(values_[next_ - 1].name, name)) return &values_[next_ - 1];
+  return find(name);
+}
+
 ValueTable::Value* ValueTable::add(std::string_view name) {
   if (values_.size() * 4 >= slots_.size() * 3) grow();
   const auto hash = static_cast<uint32_t>(hashText(name));
   Slot& slot = slots_[slotOf(name, hash)];
   if (slot.value != kNone) return nullptr;
   slot = {hash, static_cast<uint32_t>(values_.size())};
-  values_.emplace_back().name = name;
+  values_.emplace_back().name = names_.store(name);
   return &values_.back();
 }
 

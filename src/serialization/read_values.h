@@ -2,6 +2,7 @@
 
 #include <edgefx/ir/node.h>
 
+#include "ir/storage.h"
 #include "serialization/json_reader.h"
 #include "serialization/load_caches.h"
 
@@ -57,10 +58,13 @@ class ValueTable {
 
   explicit ValueTable(size_t expected);
 
-  // Null if there is no entry of that name.
-  Value* find(std::string_view name);
+  // The entry of a value that a node gives, or uses; null if there is no entry of that name. Fastest where the
+  // entries have the order of the nodes, and for values given just before.
+  Value* findGiven(std::string_view name);
+  Value* findUsed(std::string_view name);
   // Returns null if there is an entry of that name already. The entry may move when others are added.
   Value* add(std::string_view name);
+  size_t size() const { return values_.size(); }
 
  private:
   static constexpr uint32_t kNone = ~uint32_t{0};
@@ -71,11 +75,14 @@ class ValueTable {
     uint32_t value = kNone;  // index into values_
   };
 
+  Value* find(std::string_view name);
   size_t slotOf(std::string_view name, uint32_t hash) const;
   void grow();
 
   std::vector<Slot> slots_;
   std::vector<Value> values_;
+  size_t next_ = 0;  // index of the entry after the one given last
+  TextPages names_;
 };
 
 }  // namespace edgefx::detail
