@@ -85,6 +85,11 @@ class ArgumentWriter {
         return hasChildren(argument);
     }
   }
+  // Bytes of text that a copy of the argument, but not of its children, stores.
+  static size_t textSize(const Argument& argument) {
+    const bool isText = argument.kind_ == Argument::Kind::String || argument.kind_ == Argument::Kind::Device;
+    return isText ? argument.length_ : 0;
+  }
   static std::span<const Argument> children(const Argument& argument) {
     const bool isDict = argument.kind_ == Argument::Kind::Dict;
     return {argument.value_.items, isDict ? size_t{2} * argument.length_ : argument.length_};

@@ -34,8 +34,9 @@ void GraphBuilder::reserve(std::span<Node* const> copied, std::span<Node* const>
     const size_t count = node->numArgs_ + 2 * size_t{node->numKwargs_};
     arguments += count;
     for (size_t i = 0; i < count; ++i) {
-      if (ArgumentWriter::hasChildren(node->arguments_[i]))
-        arguments += ArgumentWriter::children(node->arguments_[i]).size();
+      const Argument& argument = node->arguments_[i];
+      textBytes += ArgumentWriter::textSize(argument);
+      if (ArgumentWriter::hasChildren(argument)) arguments += ArgumentWriter::children(argument).size();
     }
   }
   graph_.storage_->nodes.reserve(

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <edgefx/ir/graph.h>
+#include <edgefx/support/ref.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -77,9 +78,9 @@ class TextPages {
   TextPages(const TextPages&) = delete;
   TextPages& operator=(const TextPages&) = delete;
 
-  // Takes the pages of another one instead of its own.
+  // Takes the pages of another one instead of its own. O(1).
   void share(const TextPages& other) {
-    pages_ = other.pages_;
+    last_ = other.last_;
     capacity_ = other.capacity_;
     at_ = nullptr;
     left_ = 0;
@@ -107,14 +108,28 @@ class TextPages {
  private:
   static constexpr size_t kFirstPage = 256, kLargestPage = size_t{1} << 16;
 
+  // The text lies behind the page.
+  struct Page : RefCounted {
+    explicit Page(Ref<Page> previous) : before(std::move(previous)) {}
+    // Not page by page from inside one another: there may be many.
+    ~Page() {
+      while (before && before.isOnly()) before = Ref<Page>(std::move(before->before));
+    }
+    static void* operator new(size_t size, size_t bytes) { return ::operator new(size + bytes); }
+    static void operator delete(void* page) { ::operator delete(page); }
+    static void operator delete(void* page, size_t) { ::operator delete(page); }
+
+    Ref<Page> before;
+  };
+
   void addPage(size_t bytes) {
+    last_ = Ref<Page>(new (bytes) Page(std::move(last_)));
+    at_ = reinterpret_cast<char*>(last_.get() + 1);
     left_ = bytes;
-    pages_.push_back(std::make_shared_for_overwrite<char[]>(left_));
-    at_ = pages_.back().get();
-    capacity_ += left_;
+    capacity_ += bytes;
   }
 
-  std::vector<std::shared_ptr<char[]>> pages_;
+  Ref<Page> last_;
   char* at_ = nullptr;
   size_t left_ = 0;
   size_t nextPage_ = kFirstPage / 2;

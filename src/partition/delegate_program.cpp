@@ -115,13 +115,12 @@ void StateSplitter::addOutputs(FusedPartition& partition, ExportedProgram& deleg
   for (const InputSpec& spec : delegate.signature.inputs) {
     if (spec.target) ownState.insert(*spec.target);
   }
-  std::vector<Node*> mutations, values;
+  mutations_.clear();
+  values_.clear();
+  valueSpecs_.clear();
   bool isReordered = false;
-  std::vector<OutputSpec> valueSpecs;
   ValueMeta::Sequence callValue;
   callValue.isList = true;
-  values.reserve(partition.outputs.size());
-  valueSpecs.reserve(partition.outputs.size());
   callValue.elements.reserve(partition.outputs.size());
   for (const FusedPartition::Output& output : partition.outputs) {
     // Results of the program are looked at one by one; those of a branch are values like others.
@@ -141,26 +140,26 @@ void StateSplitter::addOutputs(FusedPartition& partition, ExportedProgram& deleg
         continue;
       }
       isAbsorbed_[position] = true;
-      isReordered = isReordered || !values.empty();
-      mutations.push_back(output.value);
+      isReordered = isReordered || !values_.empty();
+      mutations_.push_back(output.value);
       delegate.signature.outputs.push_back({spec->kind, specArgOf(*output.value), spec->target});
     }
     if (!isValue) {
       unused_.push_back(output.getitem);
       continue;
     }
-    const auto index = static_cast<int64_t>(values.size());
+    const auto index = static_cast<int64_t>(values_.size());
     if (output.getitem->arg(1).asInt() != index) output.getitem->setArg(1, index);
-    values.push_back(output.value);
-    valueSpecs.push_back({OutputKind::UserOutput, specArgOf(*output.value), std::nullopt});
+    values_.push_back(output.value);
+    valueSpecs_.push_back({OutputKind::UserOutput, specArgOf(*output.value), std::nullopt});
     callValue.elements.push_back(output.value->valueRef());
   }
   partition.call->setValue(ValueMeta::of(std::move(callValue)));
-  mutations.insert(mutations.end(), values.begin(), values.end());
-  delegate.signature.outputs.reserve(mutations.size());
-  std::move(valueSpecs.begin(), valueSpecs.end(), std::back_inserter(delegate.signature.outputs));
+  mutations_.insert(mutations_.end(), values_.begin(), values_.end());
+  delegate.signature.outputs.reserve(mutations_.size());
+  std::move(valueSpecs_.begin(), valueSpecs_.end(), std::back_inserter(delegate.signature.outputs));
   // The reference makes a tuple of the list when it reorders it.
-  GraphBuilder(delegate.graph()).outputOf(isReordered ? ArgumentKind::Tuple : ArgumentKind::List, mutations);
+  GraphBuilder(delegate.graph()).outputOf(isReordered ? ArgumentKind::Tuple : ArgumentKind::List, mutations_);
 }
 
 ExportedProgram StateSplitter::makeProgram(FusedPartition& partition) {

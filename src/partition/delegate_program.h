@@ -33,6 +33,9 @@ class StateSplitter {
   std::vector<bool> isAbsorbed_;       // of each outer result
   std::vector<Node*> unused_;          // getitems whose value only a delegate keeps
   std::vector<std::string> consumed_;  // names of placeholders
+  // Scratch of addOutputs.
+  std::vector<Node*> mutations_, values_;
+  std::vector<OutputSpec> valueSpecs_;
 };
 
 // The outer program's results are other nodes now: takes their names into its signature. O(results).

@@ -184,19 +184,29 @@ class Fuser {
       Node& getitem = graph_.call(kGetitem, {*partition.call, i});
       note(getitem);
       getitem.setValue(outputs_[i]->valueRef());
-      getitem.setMeta(outputs_[i]->metaRef());
-      if (getitem.meta().find("nn_module_stack") != nullptr ||
-          getitem.meta().find("source_fn_stack") != nullptr) {
-        getitem.editMeta([](NodeMeta& meta) {
-          meta.erase("nn_module_stack");
-          meta.erase("source_fn_stack");
-        });
+      getitem.setMeta(withoutStacks(outputs_[i]->metaRef()));
+      users_.clear();
+      for (Node& user : outputs_[i]->users()) {
+        if (tagged_.partition(user) != number) users_.push_back(&user);
       }
-      outputs_[i]->replaceAllUsesWith(getitem,
-                                      [&](const Node& user) { return tagged_.partition(user) != number; });
+      for (Node* user : users_) user->replaceInput(*outputs_[i], getitem);
       partition.outputs.push_back({inner_[outputs_[i]->id()], &getitem});
       behind = &getitem;
     }
+  }
+
+  // Without what says where in the model the node came from.
+  MetaRef withoutStacks(const MetaRef& meta) {
+    if (!meta || (meta->find("nn_module_stack") == nullptr && meta->find("source_fn_stack") == nullptr))
+      return meta;
+    if (meta.get() != stacked_.get()) {
+      auto copy = Ref<NodeMeta>::make(*meta);
+      copy->erase("nn_module_stack");
+      copy->erase("source_fn_stack");
+      stacked_ = meta;
+      stackless_ = copy;
+    }
+    return stackless_;
   }
 
   // Nodes made here belong to no partition.
@@ -217,6 +227,8 @@ class Fuser {
   std::optional<SignatureIndex> index_;
   std::vector<Node*> inner_;             // by id: the copy in the partition at hand
   std::vector<Node*> inputs_, outputs_;  // of the partition at hand
+  std::vector<Node*> users_;             // scratch of placeCall
+  MetaRef stacked_, stackless_;          // last one of withoutStacks, and what it gave
   std::unordered_map<std::string_view, size_t> timesNamed_;
   std::vector<Move> moves_;
   std::unordered_map<const Node*, const Node*> calls_;  // of nodes cut out, if anything is written in place

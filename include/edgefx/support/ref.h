@@ -48,6 +48,10 @@ class Ref {
   T* get() const noexcept { return block_; }
   T& operator*() const noexcept { return *block_; }
   T* operator->() const noexcept { return block_; }
+  // Whether no other handle owns the block, which then no other thread can come to own.
+  bool isOnly() const noexcept {
+    return block_ != nullptr && block_->count_.load(std::memory_order_acquire) == 1;
+  }
   explicit operator bool() const noexcept { return block_ != nullptr; }
   friend bool operator==(const Ref& a, const Ref& b) noexcept { return a.block_ == b.block_; }
 
