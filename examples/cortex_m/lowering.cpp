@@ -1,10 +1,13 @@
 #include "lowering.h"
 
 #include <edgefx/ir/node_queries.h>
+#include <edgefx/ir/operators.h>
 #include <edgefx/program/tensor_table.h>
 #include <edgefx/support/error.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace cortex_m {
 
@@ -39,6 +42,13 @@ void addInPlaceRule(RuleSet& rules) {
     const std::string op(target.op().substr(0, target.op().size() - 1));
     rewriter.retarget(match.root(), Target("aten." + op + "." + std::string(target.overload())));
     return RuleResult::changed();
+  });
+}
+
+bool isWrittenInPlace(const Node& placeholder) {
+  return std::ranges::any_of(placeholder.users(), [](const Node& user) {
+    const OperatorInfo* info = user.isCall() ? findOperator(user.target()) : nullptr;
+    return info != nullptr && info->isMutable;
   });
 }
 
@@ -80,10 +90,15 @@ void add(RuleSet& rules, const std::string& name, const Pattern& compute, const 
 Lowering::Lowering(ExportedProgram& program) : program_(program), rewriter_(program, &shapes_) {
   addShapes(shapes_);
   const SignatureIndex index(program.signature);
+  std::set<std::string_view> written;
+  for (const OutputSpec& output : program.signature.outputs) {
+    if (output.target) written.insert(*output.target);
+  }
   for (const Node* node : program.graph().placeholders()) {
     const InputSpec* spec = index.findInput(node->name());
     const StoredTensor* tensor = spec == nullptr ? nullptr : program.findStored(*spec);
-    if (tensor != nullptr && tensor->isTensor()) stored_[*node] = &tensor->tensor();
+    if (tensor == nullptr || !tensor->isTensor() || written.contains(*spec->target)) continue;
+    if (!isWrittenInPlace(*node)) stored_[*node] = &tensor->tensor();
   }
 }
 

@@ -40,7 +40,7 @@ class Lowering {
   // Refuses scales that are not positive.
   void checkScale(const edgefx::Node& compute, const Quantization& quantization) const;
 
-  // The tensor behind a placeholder of the program, null for other nodes.
+  // The tensor behind a placeholder of the program; null for other nodes, and where the program writes it.
   const at::Tensor* stored(const edgefx::Node* placeholder) const;
   // `weight` is read in another form from now on: argument `position` of `call` becomes a constant made of
   // it, named after it. Calls that ask for one form of one weight share it.

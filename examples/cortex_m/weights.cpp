@@ -198,7 +198,7 @@ void addLayerRules(RuleSet& rules, Lowering& lowering) {
   const auto add = [&](const char* name, const Pattern& compute, auto&& lower) {
     island::add(rules, name, compute.as("compute"), [&lowering, lower](const Match& match, ProgramRewriter&) {
       if (lowering.stored(&match["weight"]) == nullptr)
-        return lowering.decline(match["compute"], "its weight is in no file");
+        return lowering.decline(match["compute"], "the program writes its weight, or has no tensor for it");
       return lower(LayerRule(match, lowering));
     });
   };

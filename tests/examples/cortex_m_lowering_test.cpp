@@ -295,6 +295,66 @@ TEST(CortexM, RandomIslandsAreWithinAStep) {
   EXPECT_EQ(seen.size(), 7u);
 }
 
+// quantize(pool(dequantize(quantize(x)))) of an image with 6 x 6 pixels.
+ExportedProgram pooled(const char* target, const Args& more) {
+  Islands islands(4);
+  Node& x = islands.builder().userInput("x", tensorValue({2, 3, 6, 6}));
+  Args args{islands.dequantize(islands.quantize(x, 0.03, 9))};
+  args.insert(args.end(), more.begin(), more.end());
+  islands.builder().userOutput(islands.dequantize(islands.quantize(islands.call(target, args), 0.02, -11)));
+  return islands.builder().finish();
+}
+
+TEST(CortexM, PoolsOfAllKinds) {
+  const char *average = "aten.avg_pool2d.default", *adaptive = "aten.adaptive_avg_pool2d.default";
+  const auto check = [](const ExportedProgram& before, const std::string& reason) {
+    const Lowered after = lowered(before);
+    if (reason.empty()) {
+      EXPECT_EQ(after.report.layers.size(), 1u);
+      expectLayersWithinOneStep(before, after, randomInputs(before, 6));
+      return;
+    }
+    EXPECT_TRUE(after.report.layers.empty());
+    const auto isPool = [](const Report::Leftover& left) {
+      return left.op.find("pool") != std::string::npos;
+    };
+    const auto pool = std::ranges::find_if(after.report.leftovers, isPool);
+    ASSERT_NE(pool, after.report.leftovers.end());
+    EXPECT_EQ(pool->reason, reason);
+  };
+  check(pooled(average, {{2, 3}}), "");
+  check(pooled(average, {{3}, {2, 1}, {1, 0}}), "");
+  check(pooled(average, {{3, 3}, {1, 1}, {1, 1}, false, true, 5}), "");
+  check(pooled(average, {{3, 3}, {1, 1}, {1, 1}, false, false, 7}), "");
+  check(pooled(average, {{3, 3}, {1, 1}, {0, 0}, false, false}), "");
+  check(pooled(adaptive, {{2, 3}}), "");
+  check(pooled("aten.mean.dim", {{-1, -2}, true}), "");
+  check(pooled(average, {{3, 3}, {2, 2}, {1, 1}, false, false}),
+        "its windows at the border divide by less than those inside");
+  check(pooled(average, {{4, 4}, {3, 3}, {0, 0}, true}), "it rounds the size of its result up");
+  check(pooled(adaptive, {{4, 3}}), "its windows are not all of one size");
+}
+
+// A weight that the program writes, with the signature or in place, is no constant.
+TEST(CortexM, WhatIsWrittenIsNoConstant) {
+  for (const bool isInPlace : {false, true}) {
+    Islands islands(9);
+    islands.store("fc", {3, 4});
+    Node& x = islands.builder().userInput("x", tensorValue({2, 4}));
+    Node& linear = islands.call("aten.linear.default", {islands.dequantize(islands.quantize(x)),
+                                                        islands.weight("fc", true), islands.stored("fc_b")});
+    Node& y = islands.dequantize(islands.quantize(linear));
+    Node& scales = islands.stored("fc_s");
+    Node& doubled = islands.call(isInPlace ? "aten.add_.Tensor" : "aten.add.Tensor", {scales, scales});
+    if (!isInPlace) islands.builder().result(OutputKind::BufferMutation, doubled, "fc_s");
+    islands.builder().userOutput(y);
+    const ExportedProgram before = islands.builder().finish();
+    const Lowered after = lowered(before);
+    EXPECT_TRUE(after.report.layers.empty());
+    EXPECT_EQ(operatorsOf(after.program), operatorsOf(before));
+  }
+}
+
 // As the network was exported with contiguous images, those who read them from the library get them so.
 TEST(CortexM, ReadersOutsideGetTheLayoutTheyExpect) {
   Islands islands(3);
