@@ -246,8 +246,8 @@ std::vector<c10::IValue> randomInputs(const ExportedProgram& program, uint32_t s
   return inputs;
 }
 
-// One convolution with random window, groups, scales and activation, then a sum, a product, a pool, a linear
-// layer.
+// One convolution with random window, groups, scales and activation, then a clamp with another scale, a
+// sum, a product, a pool, a linear layer.
 ExportedProgram randomNetwork(uint32_t seed, int& layers) {
   Islands islands(seed);
   const int64_t groups = std::array<int64_t, 4>{1, 1, 2, 4}[islands.below(4)], inputs = 4, outputs = 8;
@@ -264,7 +264,8 @@ ExportedProgram randomNetwork(uint32_t seed, int& layers) {
                                                     hasBias ? Arg(islands.stored("conv_b")) : Arg(nullptr),
                                                     pair(1, 2), pair(0, 2), pair(1, 2), groups});
   Node& y = islands.quantize(islands.activation(conv), 0.02, islands.zero());
-  Node& sum = islands.call("aten.add.Tensor", {islands.dequantize(y), islands.dequantize(y)});
+  Node& other = islands.quantize(islands.call("aten.hardtanh.default", {islands.dequantize(y)}));
+  Node& sum = islands.call("aten.add.Tensor", {islands.dequantize(y), islands.dequantize(other)});
   Node& s = islands.quantize(islands.activation(sum));
   Node& product = islands.call("aten.mul.Tensor", {islands.dequantize(s), islands.dequantize(y)});
   Node& p = islands.quantize(islands.activation(product));
@@ -276,7 +277,7 @@ ExportedProgram randomNetwork(uint32_t seed, int& layers) {
       "aten.linear.default",
       {islands.dequantize(r), islands.weight("fc", islands.below(2) == 0), islands.stored("fc_b")});
   islands.builder().userOutput(islands.dequantize(islands.quantize(islands.activation(linear), 0.03, 5)));
-  layers = 6;
+  layers = 7;
   return islands.builder().finish();
 }
 
