@@ -2,7 +2,7 @@
 # Installs the Debian packages that building and testing edgefx takes, those that are missing only.
 set -eu
 
-packages="g++ cmake ninja-build libtorch-dev libfmt-dev libsimdjson-dev zlib1g-dev libgtest-dev libcli11-dev"
+packages="g++ cmake ninja-build libtorch-dev libfmt-dev libsimdjson-dev zlib1g-dev libgtest-dev libcli11-dev libdnnl-dev"
 
 if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1; then
   echo "install_packages.sh: apt-get and dpkg-query not found; this script serves Debian 12 and its relatives." >&2

@@ -1,11 +1,10 @@
 #include <edgefx/backend/plugin.h>
-#include <edgefx/run/verify_lowering.h>
+#include <edgefx/run/saved_calls.h>
 #include <edgefx/serialization/pt2.h>
 #include <edgefx/support/error.h>
 
 #include "tools/command.h"
 #include "tools/program_files.h"
-#include "tools/run_inputs.h"
 
 #include <algorithm>
 #include <memory>

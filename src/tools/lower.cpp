@@ -1,13 +1,13 @@
 #include <edgefx/backend/plugin.h>
 #include <edgefx/manager/edge_program_manager.h>
 #include <edgefx/program/check_shapes.h>
+#include <edgefx/run/saved_calls.h>
 #include <edgefx/serialization/payloads.h>
 #include <edgefx/serialization/pt2.h>
 #include <edgefx/support/error.h>
 
 #include "tools/command.h"
 #include "tools/program_files.h"
-#include "tools/run_inputs.h"
 
 #include <algorithm>
 #include <exception>

@@ -1,14 +1,12 @@
 #include <edgefx/backend/plugin.h>
 #include <edgefx/ir/graph_module.h>
-#include <edgefx/run/interpreter.h>
-#include <edgefx/run/verify_lowering.h>
+#include <edgefx/run/saved_calls.h>
 #include <edgefx/serialization/pt2.h>
 #include <edgefx/serialization/torch_save.h>
 #include <edgefx/support/error.h>
 
 #include "tools/command.h"
 #include "tools/program_files.h"
-#include "tools/run_inputs.h"
 #include "tools/value_text.h"
 
 #include <fmt/format.h>
@@ -31,57 +29,15 @@ struct RunToolOptions {
   bool edge = false;
 };
 
-// Results in order: the names of their nodes, or of constants their positions.
-std::vector<std::string> resultNames(const ExportedProgram& program) {
-  std::vector<std::string> names;
-  for (const OutputSpec& output : program.signature.outputs) {
-    if (isMutation(output.kind) || output.kind == OutputKind::Token) continue;
-    names.push_back(output.arg.isConstant() ? fmt::format("result {}", names.size()) : output.arg.name);
+// Appends a line for each value of a call; true if all agree.
+bool showCompared(const std::vector<VerifyReport::Compared>& values, const std::string& prefix,
+                  std::string& out) {
+  bool agrees = true;
+  for (const auto& [name, call, difference] : values) {
+    out += prefix + name + ": " + text(difference) + '\n';
+    agrees = agrees && difference.agrees;
   }
-  return names;
-}
-
-// Compares one call and appends a line for each value; true if all agree.
-class ExpectedComparer {
- public:
-  ExpectedComparer(const RunToolOptions& options, std::string& out) : options_(options), out_(out) {}
-
-  void compare(const std::string& name, const c10::IValue& found, const c10::IValue& expected) {
-    const Difference difference = compareValues(found, expected, options_.source.tolerance);
-    out_ += name + ": " + text(difference) + '\n';
-    agrees_ = agrees_ && difference.agrees;
-  }
-
-  bool agrees() const { return agrees_; }
-
- private:
-  const RunToolOptions& options_;
-  std::string& out_;
-  bool agrees_ = true;
-};
-
-void compareCase(ExpectedComparer& comparer, const RunCase& expected, const ExportedProgram& program,
-                 const std::vector<c10::IValue>& inputs, const std::vector<c10::IValue>& results,
-                 const Interpreter& interpreter, const std::string& prefix) {
-  if (expected.outputs) {
-    const std::vector<std::string> names = resultNames(program);
-    if (expected.outputs->size() != results.size()) {
-      throw CommandError(ExitCode::BadModel, fmt::format("edgefx: expected {} results, got {}",
-                                                         expected.outputs->size(), results.size()));
-    }
-    for (size_t i = 0; i < results.size(); ++i) {
-      comparer.compare(prefix + names[i], results[i], (*expected.outputs)[i]);
-    }
-  }
-  if (expected.inputsAfter && expected.inputsAfter->size() == inputs.size()) {
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      comparer.compare(fmt::format("{}input {} after the call", prefix, i), inputs[i],
-                       (*expected.inputsAfter)[i]);
-    }
-  }
-  for (const auto& [name, value] : expected.buffersAfter) {
-    comparer.compare(fmt::format("{}buffer '{}'", prefix, name), interpreter.state(name), value);
-  }
+  return agrees;
 }
 
 ExitCode runModel(const RunToolOptions& options, std::string& out) {
@@ -99,8 +55,8 @@ ExitCode runModel(const RunToolOptions& options, std::string& out) {
   }
   Interpreter interpreter = makeInterpreter(program, std::move(run));
 
-  std::vector<RunCase> cases;
-  if (!options.expect.empty()) cases = readExpected(options.expect);
+  std::vector<SavedCall> cases;
+  if (!options.expect.empty()) cases = readSavedCalls(options.expect);
   if (cases.empty()) cases.emplace_back();
   if (!options.source.inputs.empty()) cases.front().inputs = readInputs(program, options.source.inputs);
   std::string note;
@@ -108,13 +64,16 @@ ExitCode runModel(const RunToolOptions& options, std::string& out) {
     cases.front().inputs = sampleInputs(program, options.source.seed, note);
   }
 
-  ExpectedComparer comparer(options, out);
+  bool agrees = true;
   std::vector<c10::IValue> results;
   for (size_t call = 0; call < cases.size(); ++call) {
     results = runOnce(interpreter, cases[call].inputs);
     const std::string prefix = cases.size() > 1 ? fmt::format("call {}, ", call + 1) : std::string();
     if (!options.expect.empty()) {
-      compareCase(comparer, cases[call], program, cases[call].inputs, results, interpreter, prefix);
+      agrees = showCompared(compareCall(program, cases[call], cases[call].inputs, results, interpreter,
+                                        options.source.tolerance),
+                            prefix, out) &&
+               agrees;
     }
   }
   if (options.expect.empty()) {
@@ -128,7 +87,7 @@ ExitCode runModel(const RunToolOptions& options, std::string& out) {
     for (c10::IValue& result : results) list.push_back(std::move(result));
     saveTorchSave(options.output, list);
   }
-  if (!comparer.agrees()) return ExitCode::BadModel;
+  if (!agrees) return ExitCode::BadModel;
   if (!options.expect.empty()) out += "ok\n";
   return ExitCode::Ok;
 }

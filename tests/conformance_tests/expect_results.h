@@ -1,9 +1,8 @@
 #pragma once
 
 #include <edgefx/run/interpreter.h>
+#include <edgefx/run/saved_calls.h>
 #include <edgefx/run/verify_lowering.h>
-
-#include "tools/run_inputs.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
@@ -17,7 +16,7 @@ namespace edgefx::test {
 
 // One call after the other, with the state that the calls before have left. State that the program does not
 // hold any more must be what it was in `original`.
-inline void expectResults(const ExportedProgram& program, const std::vector<tools::RunCase>& calls,
+inline void expectResults(const ExportedProgram& program, const std::vector<SavedCall>& calls,
                           const std::string& what, const Tolerance& tolerance = {},
                           const ExportedProgram* original = nullptr) {
   Interpreter interpreter(program);

@@ -4,6 +4,7 @@
 #include <edgefx/manager/edge_program_manager.h>
 #include <edgefx/passes/pass_manager.h>
 #include <edgefx/passes/standard.h>
+#include <edgefx/run/saved_calls.h>
 #include <edgefx/run/verify_lowering.h>
 #include <edgefx/serialization/pt2.h>
 #include <edgefx/support/error.h>
@@ -14,7 +15,6 @@
 #include "support/custom_operators.h"
 #include "support/expected_results.h"
 #include "support/test_data.h"
-#include "tools/run_inputs.h"
 
 #include <ATen/core/ivalue.h>
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ void registerBackendOperators() {
 struct Start {
   std::string name;
   ExportedProgram program;
-  std::vector<tools::RunCase> calls;
+  std::vector<SavedCall> calls;
 };
 
 // Programs with known results: as exported, and in edge dialect where a file has them.
@@ -80,7 +80,7 @@ void forEachStart(Visit&& visit) {
     const auto expected = expectedResults(corpus);
     if (!expected || corpus.kind != CorpusKind::Fixture || !corpus.model.empty()) continue;
     if (cannotRunHere().contains(corpus.name)) continue;
-    std::vector<tools::RunCase> calls = tools::readExpected(*expected);
+    std::vector<SavedCall> calls = readSavedCalls(*expected);
     visit(Start{corpus.name, loadProgram(corpus.file), calls});
     const auto edge = corpus.file.parent_path() / "edge.pt2";
     if (!std::filesystem::exists(edge)) continue;

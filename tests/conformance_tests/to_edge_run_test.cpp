@@ -3,6 +3,7 @@
 #include <edgefx/ir/fx_text.h>
 #include <edgefx/program/check_dialect.h>
 #include <edgefx/program/check_program.h>
+#include <edgefx/run/saved_calls.h>
 #include <edgefx/run/verify_lowering.h>
 #include <edgefx/serialization/pt2.h>
 #include <edgefx/support/error.h>
@@ -11,7 +12,6 @@
 #include "support/custom_operators.h"
 #include "support/expected_results.h"
 #include "support/test_data.h"
-#include "tools/run_inputs.h"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ namespace {
 struct KnownProgram {
   std::string name;
   ExportedProgram program;
-  std::vector<tools::RunCase> calls;
+  std::vector<SavedCall> calls;
 };
 
 template <typename Visit>
@@ -38,7 +38,7 @@ void forEachKnownProgram(Visit&& visit) {
     if (cannotRunHere().contains(corpus.name)) continue;
     SCOPED_TRACE(corpus.name);
     try {
-      visit(KnownProgram{corpus.name, loadProgram(corpus.file), tools::readExpected(*expected)});
+      visit(KnownProgram{corpus.name, loadProgram(corpus.file), readSavedCalls(*expected)});
     } catch (const Error& error) {
       ADD_FAILURE() << corpus.name << ": " << error.what();
     }

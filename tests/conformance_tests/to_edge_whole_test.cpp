@@ -1,6 +1,7 @@
 #include <edgefx/ir/fx_text.h>
 #include <edgefx/manager/to_edge.h>
 #include <edgefx/program/check_program.h>
+#include <edgefx/run/saved_calls.h>
 #include <edgefx/serialization/pt2.h>
 #include <edgefx/support/error.h>
 
@@ -8,7 +9,6 @@
 #include "support/custom_operators.h"
 #include "support/expected_results.h"
 #include "support/test_data.h"
-#include "tools/run_inputs.h"
 
 #include <gtest/gtest.h>
 
@@ -98,7 +98,7 @@ TEST(ToEdgeWhole, ResultsAndStateAreThoseOfPytorch) {
   forEachExported([&](const CorpusProgram& corpus) {
     const auto expected = expectedResults(corpus);
     if (!expected || cannotRunHere().contains(corpus.name)) return;
-    const std::vector<tools::RunCase> calls = tools::readExpected(*expected);
+    const std::vector<SavedCall> calls = readSavedCalls(*expected);
     for (const bool skipDimOrder : {false, true}) {
       EdgeCompileConfig config = goldenConfig();
       config.skipDimOrder = skipDimOrder;

@@ -1,3 +1,4 @@
+#include <edgefx/run/saved_calls.h>
 #include <edgefx/run/verify_lowering.h>
 #include <edgefx/serialization/pt2.h>
 #include <edgefx/serialization/torch_save.h>
@@ -6,7 +7,6 @@
 #include "support/expected_results.h"
 #include "support/program_builder.h"
 #include "support/test_data.h"
-#include "tools/run_inputs.h"
 #include "tools/run_tool.h"
 
 #include <ATen/Functions.h>
@@ -30,7 +30,7 @@ TEST(RunCommand, ReproducesPytorchsResultsOfSampleInputs) {
     const ExportedProgram program = loadProgram(corpus.file);
     std::string note;
     Interpreter interpreter(program);
-    const std::vector<c10::IValue> results = interpreter.run(tools::sampleInputs(program, 0, note));
+    const std::vector<c10::IValue> results = interpreter.run(sampleInputs(program, 0, note));
     EXPECT_EQ(note, "the sample inputs of the file");
     // Numbers are tensors there, too, and what is no number is left out.
     std::vector<c10::IValue> tensors;
@@ -39,7 +39,7 @@ TEST(RunCommand, ReproducesPytorchsResultsOfSampleInputs) {
       if (result.isInt() || result.isDouble())
         tensors.emplace_back(at::scalar_tensor(result.toScalar(), result.isInt() ? at::kLong : at::kFloat));
     }
-    const std::vector<tools::RunCase> expected = tools::readExpected(expectedResults(corpus).value());
+    const std::vector<SavedCall> expected = readSavedCalls(expectedResults(corpus).value());
     ASSERT_EQ(tensors.size(), expected.front().outputs->size()) << corpus.name;
     for (size_t i = 0; i < tensors.size(); ++i) {
       const Difference difference = compareValues(tensors[i], (*expected.front().outputs)[i]);

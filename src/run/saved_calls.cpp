@@ -1,15 +1,15 @@
-#include "tools/run_inputs.h"
-
 #include <edgefx/run/pytree.h>
-#include <edgefx/run/verify_lowering.h>
+#include <edgefx/run/saved_calls.h>
 #include <edgefx/serialization/torch_save.h>
 #include <edgefx/support/error.h>
 
 #include "support/fail.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
-namespace edgefx::tools {
+namespace edgefx {
 namespace {
 
 using detail::fail;
@@ -55,8 +55,8 @@ Values flattenCall(const ExportedProgram& program, const c10::IValue& call) {
   return flattenInputs(program, itemsOf(parts[0], "arguments", ""), namedItems(parts[1]));
 }
 
-RunCase readCase(const c10::IValue& dict, const std::string& file) {
-  RunCase read;
+SavedCall readCase(const c10::IValue& dict, const std::string& file) {
+  SavedCall read;
   c10::IValue held;
   if (const c10::IValue* inputs = findEntry(dict, "inputs", held))
     read.inputs = itemsOf(*inputs, "inputs", file);
@@ -85,16 +85,16 @@ std::vector<c10::IValue> readInputs(const ExportedProgram& program, const std::s
   return itemsOf(value, "inputs", file);
 }
 
-std::vector<RunCase> readExpected(const std::string& file) {
+std::vector<SavedCall> readSavedCalls(const std::string& file) {
   const c10::IValue value = loadTorchSave(file);
-  std::vector<RunCase> cases;
+  std::vector<SavedCall> cases;
   c10::IValue held;
   if (const c10::IValue* calls = findEntry(value, "calls", held)) {
     for (const c10::IValue& call : itemsOf(*calls, "calls", file)) cases.push_back(readCase(call, file));
   } else if (value.isGenericDict()) {
     cases.push_back(readCase(value, file));
   } else {
-    RunCase only;
+    SavedCall only;
     only.outputs = isSequence(value) ? itemsOf(value, "outputs", file) : Values{value};
     cases.push_back(std::move(only));
   }
@@ -113,4 +113,46 @@ std::vector<c10::IValue> sampleInputs(const ExportedProgram& program, uint64_t s
   return generateInputs(program, seed);
 }
 
-}  // namespace edgefx::tools
+std::vector<std::string> resultNames(const ExportedProgram& program) {
+  std::vector<std::string> names;
+  for (const OutputSpec& output : program.signature.outputs) {
+    if (isMutation(output.kind) || output.kind == OutputKind::Token) continue;
+    names.push_back(output.arg.isConstant() ? fmt::format("result {}", names.size()) : output.arg.name);
+  }
+  return names;
+}
+
+std::vector<VerifyReport::Compared> compareCall(const ExportedProgram& program, const SavedCall& expected,
+                                                std::span<const c10::IValue> inputs,
+                                                std::span<const c10::IValue> results,
+                                                const Interpreter& interpreter, const Tolerance& tolerance) {
+  std::vector<VerifyReport::Compared> compared;
+  const auto compare = [&](std::string name, const c10::IValue& found, const c10::IValue& value) {
+    compared.push_back({std::move(name), 0, compareValues(found, value, tolerance)});
+  };
+  const auto compareAll = [&](std::span<const c10::IValue> found, const Values& values, const auto& nameOf) {
+    if (found.size() != values.size()) {
+      Difference difference;
+      difference.agrees = false;
+      difference.reason = fmt::format("expected {} values, got {}", values.size(), found.size());
+      compared.push_back({"results", 0, std::move(difference)});
+      return;
+    }
+    for (size_t i = 0; i < values.size(); ++i) compare(nameOf(i), found[i], values[i]);
+  };
+
+  const std::vector<std::string> names = resultNames(program);
+  if (expected.outputs) {
+    compareAll(results, *expected.outputs,
+               [&](size_t i) { return i < names.size() ? names[i] : fmt::format("result {}", i); });
+  }
+  if (expected.inputsAfter && expected.inputsAfter->size() == inputs.size()) {
+    compareAll(inputs, *expected.inputsAfter,
+               [](size_t i) { return fmt::format("input {} after the call", i); });
+  }
+  for (const auto& [name, value] : expected.buffersAfter)
+    compare(fmt::format("buffer '{}'", name), interpreter.state(name), value);
+  return compared;
+}
+
+}  // namespace edgefx
