@@ -9,16 +9,15 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/ivalue.h>
+#include <dlfcn.h>
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 
 namespace onednn {
 namespace {
 
-namespace fs = std::filesystem;
 using Values = std::vector<c10::IValue>;
 
 at::Tensor call(const char* name, const Values& arguments) {
@@ -110,21 +109,14 @@ bool compareOne(const Pair& pair) {
 }  // namespace
 
 std::string blasInUse() {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    const size_t slash = line.find('/');
-    if (slash == std::string::npos) continue;
-    const fs::path path = fs::weakly_canonical(line.substr(slash));
-    const std::string file = path.filename().string();
-    const auto begins = [&file](const char* name) { return file.starts_with(name); };
-    if (!begins("libblas") && !begins("libopenblas") && !begins("libmkl_rt") && !begins("libblis")) continue;
-    const std::string text = path.string();
-    const char* kind = text.find("openblas") != std::string::npos ? "OpenBLAS"
-                       : text.find("/blas/") != std::string::npos ? "the reference BLAS"
-                                                                  : "a BLAS";
-    return std::string(kind) + " (" + text + ")";
-  }
-  return "no BLAS in a library of its own";
+  const void* product = dlsym(RTLD_DEFAULT, "sgemm_");
+  Dl_info library;
+  if (product == nullptr || dladdr(product, &library) == 0) return "none in a library of its own";
+  const std::string file = std::filesystem::weakly_canonical(library.dli_fname).string();
+  const char* kind = file.find("openblas") != std::string::npos ? "OpenBLAS"
+                     : file.find("/blas/") != std::string::npos ? "the reference BLAS"
+                                                                : "a BLAS";
+  return std::string(kind) + " (" + file + ")";
 }
 
 bool compareKernels() {

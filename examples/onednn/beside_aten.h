@@ -4,7 +4,8 @@
 
 namespace onednn {
 
-// The library of BLAS that this process has loaded, links resolved, and what it is: "OpenBLAS" or the like.
+// The library whose matrix product (sgemm) LibTorch calls, links resolved, and what it is: "OpenBLAS" or the
+// like.
 std::string blasInUse();
 
 // Runs each kernel beside LibTorch's on a few shapes larger than those of the example models, and prints

@@ -10,7 +10,9 @@
 #include "common/measure.h"
 #include "kernels.h"
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <torch/version.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -73,7 +75,9 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    std::printf("BLAS of LibTorch: %s; %d threads\n\n", onednn::blasInUse().c_str(), at::get_num_threads());
+    std::printf("LibTorch %s; its BLAS: %s; it %s oneDNN itself; %d threads\n\n", TORCH_VERSION,
+                onednn::blasInUse().c_str(), at::hasMKLDNN() ? "uses" : "does not use",
+                at::get_num_threads());
     bool agrees = onednn::compareKernels();
     std::vector<examples::Row> rows;
     for (int i = 3; i + 1 < argc; i += 2) rows.push_back(lowerModel(argv[i], argv[i + 1], argv[2]));
