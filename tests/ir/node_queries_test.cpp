@@ -35,7 +35,7 @@ TEST(NodeQueries, AFaultTellsNodeInputsAndSourceLine) {
   Node& unknown = graph.placeholder("unknown");
   Node& add = graph.call("aten.add.Tensor", {x, unknown}, {}, "add");
   EXPECT_EQ(nodeFault(add, "no kernel").render(),
-            "edgefx: node '%add': no kernel\n    " + add.text() + "\n  inputs: %x float32[2, 3]");
+            "edgefx: node '%add': no kernel\n    " + add.text() + "\n  note: inputs: %x float32[2, 3]");
 
   NodeMeta meta;
   meta.set("stack_trace", "  File \"model.py\", line 12, in forward\n    return x + y");
