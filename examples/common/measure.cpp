@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <tuple>
 
 namespace examples {
@@ -20,6 +21,7 @@ namespace {
 struct Counts {
   size_t operators = 0;
   size_t delegates = 0;
+  std::map<std::string, size_t> byName;
 };
 
 Counts countCalls(const ExportedProgram& program) {
@@ -31,6 +33,7 @@ Counts countCalls(const ExportedProgram& program) {
       } else if (node.isCall() && !node.callsOperator("operator.getitem") &&
                  !node.callsOperator("aten._assert_tensor_metadata.default")) {
         ++counts.operators;
+        ++counts.byName[std::string(node.target().name())];
       }
     }
   }
@@ -134,6 +137,20 @@ std::string heading() {
 std::string table(std::span<const Row> rows) {
   std::string text = heading();
   for (const Row& row : rows) text += rowText(row);
+  return text;
+}
+
+std::string operatorTable(const ExportedProgram& before, const ExportedProgram& after) {
+  std::map<std::string, size_t> counts = countCalls(before).byName, lowered = countCalls(after).byName;
+  for (const auto& [name, count] : lowered) counts.try_emplace(name, 0);
+  char line[256];
+  std::snprintf(line, sizeof line, "%-56s %7s %7s\n", "operator", "before", "after");
+  std::string text = line;
+  for (const auto& [name, count] : counts) {
+    if (lowered[name] == count) continue;
+    std::snprintf(line, sizeof line, "%-56s %7zu %7zu\n", name.c_str(), count, lowered[name]);
+    text += line;
+  }
   return text;
 }
 

@@ -54,6 +54,9 @@ bool printTable(std::span<const Row> rows);
 // The line above the rows.
 std::string heading();
 
+// How often each operator is called in any graph before and after, where that differs.
+std::string operatorTable(const edgefx::ExportedProgram& before, const edgefx::ExportedProgram& after);
+
 // What `work` returns, and how long it took.
 template <typename Work>
 auto timeMs(double& milliseconds, Work&& work) {

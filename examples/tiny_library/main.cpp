@@ -5,6 +5,7 @@
 #include <edgefx/program/tensor_table.h>
 
 #include "backend.h"
+#include "common/measure.h"
 #include "kernels.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -13,7 +14,6 @@
 #include <ATen/ops/randn.h>
 
 #include <cstdio>
-#include <map>
 #include <string>
 
 namespace {
@@ -22,27 +22,14 @@ using namespace edgefx;
 
 constexpr size_t kShortGraph = 20;  // nodes; longer graphs are shown as a table
 
-std::map<std::string, int> countOperators(const ExportedProgram& program) {
-  std::map<std::string, int> counts;
-  for (const Node& node : program.graph().nodes()) {
-    if (node.isCall()) ++counts[std::string(node.target().name())];
-  }
-  return counts;
-}
-
 void showChange(const ExportedProgram& before, const ExportedProgram& after) {
   if (before.graph().size() <= kShortGraph) {
     std::printf("before\n%s\nafter\n%s\n", fxText(before.graph()).c_str(), fxText(after.graph()).c_str());
   }
-  std::map<std::string, int> counts = countOperators(before), lowered = countOperators(after);
-  for (const auto& [name, count] : lowered) counts.try_emplace(name, 0);
-  std::printf("%-40s %7s %7s\n", "operator", "before", "after");
-  for (const auto& [name, count] : counts) {
-    if (lowered[name] != count) std::printf("%-40s %7d %7d\n", name.c_str(), count, lowered[name]);
-  }
-  std::printf("%-40s %7zu %7zu\n", "parameters and buffers", before.stateDict().size(),
+  std::fputs(examples::operatorTable(before, after).c_str(), stdout);
+  std::printf("%-56s %7zu %7zu\n", "parameters and buffers", before.stateDict().size(),
               after.stateDict().size());
-  std::printf("%-40s %7zu %7zu\n", "constants", before.constants().size(), after.constants().size());
+  std::printf("%-56s %7zu %7zu\n", "constants", before.constants().size(), after.constants().size());
 }
 
 // The largest difference between tiny::linear, called through LibTorch, and ATen on random data.

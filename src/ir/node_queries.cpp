@@ -1,6 +1,9 @@
 #include <edgefx/ir/node_queries.h>
 
+#include <fmt/format.h>
+
 #include <unordered_set>
+#include <utility>
 
 namespace edgefx {
 namespace {
@@ -26,6 +29,21 @@ const TensorMeta* tensorMetaOf(const Node& node) {
 
 const TensorMeta* tensorMetaOf(const Node* node) {
   return node == nullptr ? nullptr : tensorMetaOf(*node);
+}
+
+Diagnostic nodeFault(const Node& node, std::string message) {
+  Diagnostic fault(std::move(message));
+  fault.node = node.name();
+  fault.nodeText = node.text();
+  std::string inputs;
+  for (const Node& input : node.inputs()) {
+    if (input.value() == nullptr) continue;
+    inputs += fmt::format("{}%{} {}", inputs.empty() ? "" : ", ", input.name(), input.value()->text());
+  }
+  if (!inputs.empty()) fault.notes.push_back("inputs: " + inputs);
+  if (std::string source = node.meta().sourceFrame(); !source.empty())
+    fault.notes.push_back("at " + std::move(source));
+  return fault;
 }
 
 std::optional<int64_t> getitemIndex(const Node& node) {

@@ -28,6 +28,23 @@ TEST(NodeQueries, Getitem) {
   EXPECT_EQ(namesOf(getitemUsers(split)), (Names{"first", "last"}));
 }
 
+TEST(NodeQueries, AFaultTellsNodeInputsAndSourceLine) {
+  Graph graph;
+  Node& x = graph.placeholder("x");
+  x.setValue(ValueMeta::of(contiguousTensor(Dtype::Float32, {2, 3})));
+  Node& unknown = graph.placeholder("unknown");
+  Node& add = graph.call("aten.add.Tensor", {x, unknown}, {}, "add");
+  EXPECT_EQ(nodeFault(add, "no kernel").render(),
+            "edgefx: node '%add': no kernel\n    " + add.text() + "\n  note: inputs: %x float32[2, 3]");
+
+  NodeMeta meta;
+  meta.set("stack_trace", "  File \"model.py\", line 12, in forward\n    return x + y");
+  add.setMeta(MetaRef::make(meta));
+  const Diagnostic fault = nodeFault(add, "no kernel");
+  EXPECT_EQ(fault.notes, (std::vector<std::string>{"inputs: %x float32[2, 3]", "at model.py:12 in forward"}));
+  EXPECT_TRUE(nodeFault(x, "no kernel").notes.empty());
+}
+
 TEST(NodeQueries, Branches) {
   GraphModule top;
   Graph& graph = top.graph();

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <edgefx/ir/graph_module.h>
+#include <edgefx/support/error.h>
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +21,10 @@ std::optional<int64_t> getitemIndex(const Node& node);
 
 // The users of a node for which getitemIndex gives an index into its value, in order of users. O(users).
 std::vector<Node*> getitemUsers(Node& node);
+
+// A fault of this node, for an error to carry: its name and text, and as notes what is known of its inputs'
+// values and the source line that it comes from.
+Diagnostic nodeFault(const Node& node, std::string message);
 
 // The graph modules that a node's get_attr inputs name, in order of inputs, each once: the branches of
 // control flow. `owner` is the module of the node's graph.
