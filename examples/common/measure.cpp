@@ -77,9 +77,16 @@ double middle(std::vector<double> times) {
   return times[times.size() / 2];
 }
 
+std::string heading() {
+  char line[256];
+  std::snprintf(line, sizeof line, "%-16s %-34s %9s %9s %9s %12s %10s %10s %12s\n", "example", "model",
+                "operators", "after", "delegates", "difference", "before ms", "after ms", "lowering ms");
+  return line;
+}
+
 std::string rowText(const Row& row) {
   char line[256];
-  std::snprintf(line, sizeof line, "%-16s %-26s %9zu %9zu %9zu %12.3g %10.4f %10.4f %12.2f%s\n",
+  std::snprintf(line, sizeof line, "%-16s %-34s %9zu %9zu %9zu %12.3g %10.4f %10.4f %12.2f%s\n",
                 row.example.c_str(), row.model.c_str(), row.operatorsBefore, row.operatorsAfter,
                 row.delegates, row.largestDifference, row.beforeMs, row.afterMs, row.loweringMs,
                 row.agrees ? "" : "  differs!");
@@ -127,13 +134,6 @@ Row measure(const Subject& subject) {
   return row;
 }
 
-std::string heading() {
-  char line[256];
-  std::snprintf(line, sizeof line, "%-16s %-26s %9s %9s %9s %12s %10s %10s %12s\n", "example", "model",
-                "operators", "after", "delegates", "difference", "before ms", "after ms", "lowering ms");
-  return line;
-}
-
 std::string table(std::span<const Row> rows) {
   std::string text = heading();
   for (const Row& row : rows) text += rowText(row);
@@ -159,6 +159,8 @@ bool printTable(std::span<const Row> rows) {
   if (const char* path = std::getenv("EDGEFX_EXAMPLE_ROWS"); path != nullptr && *path != '\0') {
     std::FILE* file = std::fopen(path, "a");
     if (file == nullptr) throw Error(Diagnostic(std::string("cannot append to '") + path + "'"));
+    std::fseek(file, 0, SEEK_END);
+    if (std::ftell(file) == 0) std::fputs(heading().c_str(), file);
     for (const Row& row : rows) std::fputs(rowText(row).c_str(), file);
     std::fclose(file);
   }
