@@ -68,6 +68,7 @@
 #include <edgefx/serialization/torch_save.h>
 #include <edgefx/support/error.h>
 #include <edgefx/support/warning.h>
+#include <edgefx/text/diagrams.h>
 #include <edgefx/text/fx_reader.h>
 #include <edgefx/text/program_text.h>
 #include <edgefx/version.h>

@@ -1,6 +1,6 @@
 #include <edgefx/backend/delegation_report.h>
 
-#include "serialization/json_writer.h"
+#include "support/json_writer.h"
 
 #include <fmt/format.h>
 

@@ -5,12 +5,12 @@
 #include "serialization/byte_text.h"
 #include "serialization/edge_record.h"
 #include "serialization/exir_json.h"
-#include "serialization/json_writer.h"
 #include "serialization/lowered_record.h"
 #include "serialization/read_program.h"
 #include "serialization/torch_save_writer.h"
 #include "support/base64.h"
 #include "support/fail.h"
+#include "support/json_writer.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #include "serialization/json_document.h"
 
 #include "serialization/json_fault.h"
-#include "serialization/json_writer.h"
+#include "support/json_writer.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 #include "serialization/json_reader.h"
 
 #include "serialization/byte_text.h"
-#include "serialization/json_writer.h"
 #include "support/fail.h"
+#include "support/json_writer.h"
 
 #include <array>
 #include <limits>

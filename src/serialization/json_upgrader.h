@@ -1,8 +1,8 @@
 #pragma once
 
 #include "serialization/json_reader.h"
-#include "serialization/json_writer.h"
 #include "serialization/upgrade_json.h"
+#include "support/json_writer.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,9 @@
 #include "serialization/lowered_record.h"
 
 #include "serialization/byte_text.h"
-#include "serialization/json_writer.h"
 #include "serialization/program_records.h"
 #include "support/base64.h"
+#include "support/json_writer.h"
 
 #include <array>
 

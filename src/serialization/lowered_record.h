@@ -3,7 +3,7 @@
 #include <edgefx/program/lowered_module.h>
 
 #include "serialization/json_reader.h"
-#include "serialization/json_writer.h"
+#include "support/json_writer.h"
 
 #include <functional>
 #include <map>

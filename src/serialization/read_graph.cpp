@@ -3,9 +3,9 @@
 #include <edgefx/ir/operators.h>
 
 #include "serialization/byte_text.h"
-#include "serialization/json_writer.h"
 #include "serialization/read_graph_scope.h"
 #include "support/fail.h"
+#include "support/json_writer.h"
 
 #include <algorithm>
 #include <array>

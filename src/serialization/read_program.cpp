@@ -4,12 +4,12 @@
 #include <edgefx/support/warning.h>
 
 #include "serialization/byte_text.h"
-#include "serialization/json_writer.h"
 #include "serialization/read_graph.h"
 #include "serialization/read_signature.h"
 #include "serialization/tree_spec.h"
 #include "serialization/upgrade_json.h"
 #include "support/fail.h"
+#include "support/json_writer.h"
 
 #include <array>
 #include <set>

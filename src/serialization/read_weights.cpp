@@ -1,10 +1,10 @@
 #include "serialization/read_weights.h"
 
 #include "serialization/byte_text.h"
-#include "serialization/json_writer.h"
 #include "serialization/read_values.h"
 #include "serialization/torch_save_archive.h"
 #include "support/fail.h"
+#include "support/json_writer.h"
 #include "support/strided_extent.h"
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 #include <edgefx/ir/node_queries.h>
 
 #include "serialization/edge_record.h"
-#include "serialization/json_writer.h"
 #include "serialization/result_names.h"
 #include "support/fail.h"
+#include "support/json_writer.h"
 
 #include <algorithm>
 #include <optional>

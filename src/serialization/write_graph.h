@@ -2,10 +2,10 @@
 
 #include <edgefx/program/exported_program.h>
 
-#include "serialization/json_writer.h"
 #include "serialization/result_names.h"
 #include "serialization/write_program.h"
 #include "serialization/write_values.h"
+#include "support/json_writer.h"
 #include "support/text_hash.h"
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 
 #include <edgefx/program/exported_program.h>
 
-#include "serialization/json_writer.h"
+#include "support/json_writer.h"
 
 #include <cstdint>
 

@@ -2,7 +2,7 @@
 
 #include <edgefx/ir/meta.h>
 
-#include "serialization/json_writer.h"
+#include "support/json_writer.h"
 
 #include <string>
 #include <string_view>

@@ -1,8 +1,8 @@
 #include "serialization/write_weights.h"
 
-#include "serialization/json_writer.h"
 #include "serialization/write_values.h"
 #include "support/fail.h"
+#include "support/json_writer.h"
 #include "support/strided_extent.h"
 
 #include <map>

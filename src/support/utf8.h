@@ -65,6 +65,22 @@ inline bool appendUtf8(std::string& out, uint32_t codePoint) {
   return true;
 }
 
+// The text with U+FFFD in the place of each byte that is of no well-formed character. Linear.
+inline std::string wellFormedUtf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const size_t length = decodeUtf8(text).length;
+    if (length == 0) {
+      out += "\xEF\xBF\xBD";
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out;
+}
+
 // Writes the lowest `digits` hexadecimal digits of `value`, lower case, and returns the end.
 inline char* writeHex(char* out, uint32_t value, int digits) {
   for (int i = digits - 1; i >= 0; --i) *out++ = "0123456789abcdef"[value >> (4 * i) & 0xFu];

@@ -24,6 +24,7 @@ void addVerifyCommand(CLI::App& app, Command& chosen);
 void addConvertCommand(CLI::App& app, Command& chosen);
 void addLowerCommand(CLI::App& app, Command& chosen);
 void addOptCommand(CLI::App& app, Command& chosen);
+void addDumpCommand(CLI::App& app, Command& chosen);
 void addReportCommand(CLI::App& app, Command& chosen);
 void addRunCommand(CLI::App& app, Command& chosen);
 void addCompareCommand(CLI::App& app, Command& chosen);

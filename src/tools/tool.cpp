@@ -69,6 +69,7 @@ ToolResult runTool(const std::vector<std::string>& arguments) {
 
   Command chosen;
   addPrintCommand(app, chosen);
+  addDumpCommand(app, chosen);
   addVerifyCommand(app, chosen);
   addConvertCommand(app, chosen);
   addToEdgeCommand(app, chosen);

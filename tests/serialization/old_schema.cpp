@@ -1,7 +1,7 @@
 #include "serialization/old_schema.h"
 
 #include "serialization/json_reader.h"
-#include "serialization/json_writer.h"
+#include "support/json_writer.h"
 
 #include <algorithm>
 #include <array>

@@ -3,8 +3,8 @@
 #include <edgefx/program/exported_program.h>
 
 #include "serialization/json_reader.h"
-#include "serialization/json_writer.h"
 #include "serialization/write_program.h"
+#include "support/json_writer.h"
 
 #include <simdjson.h>
 

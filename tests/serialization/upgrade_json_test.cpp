@@ -5,9 +5,9 @@
 
 #include "serialization/expect_error.h"
 #include "serialization/json_reader.h"
-#include "serialization/json_writer.h"
 #include "serialization/old_schema.h"
 #include "serialization/zip_reader.h"
+#include "support/json_writer.h"
 #include "support/test_data.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "serialization/json_writer.h"
+#include "support/json_writer.h"
 
 #include <edgefx/support/error.h>
 

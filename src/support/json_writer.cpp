@@ -1,4 +1,4 @@
-#include "serialization/json_writer.h"
+#include "support/json_writer.h"
 
 #include "support/fail.h"
 #include "support/float_repr.h"
