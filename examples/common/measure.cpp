@@ -3,12 +3,14 @@
 #include <edgefx/ir/graph_module.h>
 #include <edgefx/program/lowered_module.h>
 #include <edgefx/support/error.h>
+#include <edgefx/text/diagrams.h>
 
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <tuple>
 
@@ -70,6 +72,13 @@ void compareWithPytorch(const Subject& subject, Row& row) {
     }
   }
   if (compared == 0) throw UsageError(Diagnostic("there are no results to compare with"));
+}
+
+void writeText(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream out(file, std::ios::binary);
+  out << text;
+  if (!out.flush()) throw Error(Diagnostic("cannot write '" + file.string() + "'"));
+  std::printf("written: %s\n", file.string().c_str());
 }
 
 double middle(std::vector<double> times) {
@@ -152,6 +161,16 @@ std::string operatorTable(const ExportedProgram& before, const ExportedProgram& 
     text += line;
   }
   return text;
+}
+
+void writePictures(const ExportedProgram& before, const ExportedProgram& after,
+                   const std::filesystem::path& stem) {
+  constexpr size_t kSmall = 200;  // nodes of a picture that people can still look at
+  for (const auto& [program, when] : {std::pair(&before, ".before"), std::pair(&after, ".after")}) {
+    const std::string name = stem.string() + when;
+    writeText(name + ".json", modelExplorerJson(*program, stem.filename().string()));
+    if (program->graph().size() <= kSmall) writeText(name + ".dot", dotText(*program));
+  }
 }
 
 bool printTable(std::span<const Row> rows) {

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
@@ -54,6 +55,11 @@ bool printTable(std::span<const Row> rows);
 
 // How often each operator is called in any graph before and after, where that differs.
 std::string operatorTable(const edgefx::ExportedProgram& before, const edgefx::ExportedProgram& after);
+
+// Writes STEM.before.json and STEM.after.json for Model Explorer; of small programs also STEM.before.dot and
+// STEM.after.dot for Graphviz. Says what it wrote.
+void writePictures(const edgefx::ExportedProgram& before, const edgefx::ExportedProgram& after,
+                   const std::filesystem::path& stem);
 
 // What `work` returns, and how long it took.
 template <typename Work>

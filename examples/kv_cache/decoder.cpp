@@ -117,6 +117,7 @@ std::vector<examples::Row> lowerDecoder(const fs::path& file, const std::string&
                 saved.string().c_str(), countConds(after), countBuffers(after),
                 delegatePayloads(after, "forward").size());
     showSteps(after, calls);
+    examples::writePictures(before, after, folder / (model + "." + way.name));
     rows.push_back(examples::measure({"kv_cache", model + " " + way.name, before, after, calls, loweringMs}));
   }
   showRefusal(edge, registry);

@@ -2,6 +2,7 @@
 
 #include <edgefx/edgefx.h>
 
+#include "common/measure.h"
 #include "hand_partitioner.h"
 #include "npu.h"
 
@@ -149,6 +150,9 @@ void lowerForDevice(const std::filesystem::path& file, const std::filesystem::pa
   save(branches, folder / "kv_cache_branches.pt2");
 
   showSizes(program, whole, branches);
+  std::printf("\n");
+  examples::writePictures(program, whole, folder / "kv_cache_whole");
+  examples::writePictures(program, branches, folder / "kv_cache_branches");
 
   std::printf("\n== the same tags by hand\n\n");
   check(delegatedText(npu::lower(program, npu::HandPartitioner(false))) == delegatedText(whole),
