@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds the examples and the tool and runs the main jobs, from wherever it is called: lowers two real programs for
-# a small kernel library and one to delegates, shows what changed, and saves the results.
+# a small kernel library, others for integer kernels, for channels last, for oneDNN and to delegates, shows what
+# changed, measures it and saves the results.
 set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 cd "$root"
@@ -26,9 +27,39 @@ echo "what it computes, beside the original: edgefx compare --plugin libtiny_lib
 build/release/edgefx compare examples/data/linear_atan_relu.pt2 "$out/linear_atan_relu.tool.pt2" \
   --plugin "$out/libtiny_library.so"
 
+# What each of these measured goes into one table.
+export EDGEFX_EXAMPLE_ROWS="$out/rows.txt"
+rm -f "$EDGEFX_EXAMPLE_ROWS"
+data=examples/data
+
 echo
-echo "delegates: a model with a key-value cache, lowered with its control flow and inside of it"
-"$out/delegate_kv_cache" examples/data/kv_cache_cond.pt2 "$out"
-for lowered in "$out/kv_cache_whole.pt2" "$out/kv_cache_branches.pt2"; do
-  "$out/check_lowering" examples/data/kv_cache_cond.pt2 "$lowered"
-done
+echo "cortex_m: int8 networks in integer operators"
+"$out/cortex_m" \
+  "$data/mlp_int8.pt2" "$data/mlp_int8.expected.pt" "$out/mlp_int8.cortex_m.pt2" \
+  "$data/mobilenet_v2_slim_int8.pt2" "$data/mobilenet_v2_slim_int8.expected.pt" \
+  "$out/mobilenet_v2_slim_int8.cortex_m.pt2"
+
+echo
+echo "explicit_layout: channels last, said by permutes"
+"$out/explicit_layout" "$data/transposed_convolution.txt" "$out" \
+  "$data/resnet18_slim.pt2" "$data/resnet18_slim.expected.pt" \
+  "$data/memory_format.pt2" "$data/memory_format.expected.pt"
+
+if [ -x "$out/onednn" ]; then
+  echo
+  echo "onednn: packed weights and fused operators on oneDNN"
+  "$out/onednn" "$data/transposed_convolution.txt" "$out" \
+    "$data/resnet18_slim.pt2" "$data/resnet18_slim.expected.pt" \
+    "$data/tiny_vit.pt2" "$data/tiny_vit.expected.pt"
+
+  echo
+  echo "kv_cache: control flow and state in delegates, the rest on oneDNN"
+  "$out/kv_cache" "$data/kv_cache_cond.pt2" "$out" \
+    "$data/seq2seq_cross_attention.pt2" "$data/seq2seq_cross_attention.expected.pt"
+  for lowered in "$out/kv_cache_whole.pt2" "$out/kv_cache_branches.pt2"; do
+    "$out/check_lowering" "$data/kv_cache_cond.pt2" "$lowered"
+  done
+fi
+
+echo
+cat "$EDGEFX_EXAMPLE_ROWS"

@@ -3,12 +3,14 @@
 #include <edgefx/ir/graph_module.h>
 #include <edgefx/program/lowered_module.h>
 #include <edgefx/support/error.h>
+#include <edgefx/text/diagrams.h>
 
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <tuple>
 
@@ -72,14 +74,28 @@ void compareWithPytorch(const Subject& subject, Row& row) {
   if (compared == 0) throw UsageError(Diagnostic("there are no results to compare with"));
 }
 
+void writeText(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream out(file, std::ios::binary);
+  out << text;
+  if (!out.flush()) throw Error(Diagnostic("cannot write '" + file.string() + "'"));
+  std::printf("written: %s\n", file.string().c_str());
+}
+
 double middle(std::vector<double> times) {
   std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2));
   return times[times.size() / 2];
 }
 
+std::string heading() {
+  char line[256];
+  std::snprintf(line, sizeof line, "%-16s %-34s %9s %9s %9s %12s %10s %10s %12s\n", "example", "model",
+                "operators", "after", "delegates", "difference", "before ms", "after ms", "lowering ms");
+  return line;
+}
+
 std::string rowText(const Row& row) {
   char line[256];
-  std::snprintf(line, sizeof line, "%-16s %-26s %9zu %9zu %9zu %12.3g %10.4f %10.4f %12.2f%s\n",
+  std::snprintf(line, sizeof line, "%-16s %-34s %9zu %9zu %9zu %12.3g %10.4f %10.4f %12.2f%s\n",
                 row.example.c_str(), row.model.c_str(), row.operatorsBefore, row.operatorsAfter,
                 row.delegates, row.largestDifference, row.beforeMs, row.afterMs, row.loweringMs,
                 row.agrees ? "" : "  differs!");
@@ -127,13 +143,6 @@ Row measure(const Subject& subject) {
   return row;
 }
 
-std::string heading() {
-  char line[256];
-  std::snprintf(line, sizeof line, "%-16s %-26s %9s %9s %9s %12s %10s %10s %12s\n", "example", "model",
-                "operators", "after", "delegates", "difference", "before ms", "after ms", "lowering ms");
-  return line;
-}
-
 std::string table(std::span<const Row> rows) {
   std::string text = heading();
   for (const Row& row : rows) text += rowText(row);
@@ -154,11 +163,23 @@ std::string operatorTable(const ExportedProgram& before, const ExportedProgram& 
   return text;
 }
 
+void writePictures(const ExportedProgram& before, const ExportedProgram& after,
+                   const std::filesystem::path& stem) {
+  constexpr size_t kSmall = 200;  // nodes of a picture that people can still look at
+  for (const auto& [program, when] : {std::pair(&before, ".before"), std::pair(&after, ".after")}) {
+    const std::string name = stem.string() + when;
+    writeText(name + ".json", modelExplorerJson(*program, stem.filename().string()));
+    if (program->graph().size() <= kSmall) writeText(name + ".dot", dotText(*program));
+  }
+}
+
 bool printTable(std::span<const Row> rows) {
   std::fputs(table(rows).c_str(), stdout);
   if (const char* path = std::getenv("EDGEFX_EXAMPLE_ROWS"); path != nullptr && *path != '\0') {
     std::FILE* file = std::fopen(path, "a");
     if (file == nullptr) throw Error(Diagnostic(std::string("cannot append to '") + path + "'"));
+    std::fseek(file, 0, SEEK_END);
+    if (std::ftell(file) == 0) std::fputs(heading().c_str(), file);
     for (const Row& row : rows) std::fputs(rowText(row).c_str(), file);
     std::fclose(file);
   }

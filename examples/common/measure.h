@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
@@ -49,13 +50,16 @@ Row measure(const Subject& subject);
 std::string table(std::span<const Row> rows);
 
 // Prints the table. If the environment variable EDGEFX_EXAMPLE_ROWS names a file, the rows are appended to
-// it, too, without a heading, so that several examples make one table. Returns whether all rows agree.
+// it, too, so that several examples make one table. Returns whether all rows agree.
 bool printTable(std::span<const Row> rows);
-// The line above the rows.
-std::string heading();
 
 // How often each operator is called in any graph before and after, where that differs.
 std::string operatorTable(const edgefx::ExportedProgram& before, const edgefx::ExportedProgram& after);
+
+// Writes STEM.before.json and STEM.after.json for Model Explorer; of small programs also STEM.before.dot and
+// STEM.after.dot for Graphviz. Says what it wrote.
+void writePictures(const edgefx::ExportedProgram& before, const edgefx::ExportedProgram& after,
+                   const std::filesystem::path& stem);
 
 // What `work` returns, and how long it took.
 template <typename Work>

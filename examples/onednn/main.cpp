@@ -40,6 +40,8 @@ examples::Row lowerModel(const fs::path& file, const std::string& expected, cons
   const fs::path saved = folder / (file.stem().string() + ".onednn.pt2");
   saveProgram(lowered.exportedProgram(), saved);
   std::printf("saved as %s\n", saved.string().c_str());
+  examples::writePictures(edge.exportedProgram(), lowered.exportedProgram(),
+                          folder / (file.stem().string() + ".onednn"));
   const ExportedProgram loaded = loadProgram(saved);
   const std::vector<SavedCall> calls = readSavedCalls(expected);
   const examples::Row asExported = examples::measure({"", "", exported, loaded, calls, 0});

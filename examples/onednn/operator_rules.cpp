@@ -43,9 +43,9 @@ Arg listOf(const Sizes& numbers) {
   return Arg::list(Arg::List(numbers.begin(), numbers.end()));
 }
 
-Target own(const ProgramRewriter& rewriter, const std::string& op) {
+Target own(ProgramRewriter& rewriter, const std::string& op) {
   const std::string name = "onednn." + op + ".default";
-  const bool isEdge = const_cast<ProgramRewriter&>(rewriter).program().dialect == Dialect::Edge;
+  const bool isEdge = rewriter.program().dialect == Dialect::Edge;
   return isEdge ? Target::edge(name) : Target(name);
 }
 

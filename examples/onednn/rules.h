@@ -25,7 +25,7 @@ std::optional<Sizes> numbersOf(const edgefx::Argument& list);
 edgefx::Arg listOf(const Sizes& numbers);
 
 // The operator of that name in the dialect of the program.
-edgefx::Target own(const edgefx::ProgramRewriter& rewriter, const std::string& op);
+edgefx::Target own(edgefx::ProgramRewriter& rewriter, const std::string& op);
 
 // Constants that hold packed weights: one for all readers that want the same layout.
 class PackedWeights {

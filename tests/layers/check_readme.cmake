@@ -3,7 +3,7 @@
 file(READ "${ROOT}/README.md" readme)
 set(marker "// [readme]\n")
 string(LENGTH "${marker}" length)
-foreach(source IN ITEMS examples/ten_lines.cpp examples/delegate_kv_cache/npu.h examples/check_lowering.cpp)
+foreach(source IN ITEMS examples/ten_lines.cpp examples/kv_cache/npu.h examples/check_lowering.cpp)
   file(READ "${ROOT}/${source}" program)
   string(FIND "${program}" "${marker}" first)
   math(EXPR start "${first} + ${length}")

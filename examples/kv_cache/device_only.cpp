@@ -1,9 +1,8 @@
-// Lowers a model that keeps a cache of keys and values, and fills it in one branch of a cond, in both ways
-// that there are for control flow, and shows and checks what becomes of it.
-//   delegate_kv_cache FILE.pt2 OUTPUT_FOLDER
+#include "device_only.h"
 
 #include <edgefx/edgefx.h>
 
+#include "common/measure.h"
 #include "hand_partitioner.h"
 #include "npu.h"
 
@@ -14,6 +13,7 @@
 #include <string>
 #include <vector>
 
+namespace kv_cache {
 namespace {
 
 using namespace edgefx;
@@ -129,7 +129,9 @@ void save(const ExportedProgram& program, const std::filesystem::path& file) {
         "it has the same delegates");
 }
 
-void run(const std::filesystem::path& file, const std::filesystem::path& folder) {
+}  // namespace
+
+void lowerForDevice(const std::filesystem::path& file, const std::filesystem::path& folder) {
   ExportedProgram program = loadProgram(file);
   wrapAsEdge(program);  // files name edge operators as the ATen operators that they wrap
   show("before: a cond fills the cache, or keeps it", program);
@@ -148,6 +150,9 @@ void run(const std::filesystem::path& file, const std::filesystem::path& folder)
   save(branches, folder / "kv_cache_branches.pt2");
 
   showSizes(program, whole, branches);
+  std::printf("\n");
+  examples::writePictures(program, whole, folder / "kv_cache_whole");
+  examples::writePictures(program, branches, folder / "kv_cache_branches");
 
   std::printf("\n== the same tags by hand\n\n");
   check(delegatedText(npu::lower(program, npu::HandPartitioner(false))) == delegatedText(whole),
@@ -155,18 +160,4 @@ void run(const std::filesystem::path& file, const std::filesystem::path& folder)
   std::printf("without tagBranches:\n%s\n", errorOfForgottenBranches(program).c_str());
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: delegate_kv_cache FILE.pt2 OUTPUT_FOLDER\n");
-    return 2;
-  }
-  try {
-    run(argv[1], argv[2]);
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
-}
+}  // namespace kv_cache
