@@ -61,5 +61,7 @@ if [ -x "$out/onednn" ]; then
   done
 fi
 
-echo
-cat "$EDGEFX_EXAMPLE_ROWS"
+if [ -f "$EDGEFX_EXAMPLE_ROWS" ]; then
+  echo
+  cat "$EDGEFX_EXAMPLE_ROWS"
+fi

@@ -113,6 +113,17 @@ TEST(RunCommand, AnotherResultIsExitCodeOne) {
   EXPECT_EQ(runTool({"run", model, "--expect", dir / "y.pt", "--atol", "1000"}).exitCode, 0);
 }
 
+TEST(RunCommand, AnotherNumberOfResultsIsADifference) {
+  TempDir dir;
+  const std::string model = smallModel(dir);
+  c10::impl::GenericList results(c10::AnyType::get());
+  for (int i = 0; i < 2; ++i) results.push_back(at::zeros({1, 4}));
+  saveTorchSave(dir / "y.pt", results);
+  const ToolRun run = runTool({"run", model, "--expect", dir / "y.pt"});
+  EXPECT_EQ(run.exitCode, 1);
+  EXPECT_NE(run.out.find("expected 2 values, got 1"), std::string::npos) << run.out;
+}
+
 TEST(RunCommand, FaultsHaveTheirOwnExitCodes) {
   TempDir dir;
   const std::string model = smallModel(dir);
