@@ -4,6 +4,7 @@
 #include <edgefx/program/lowered_module.h>
 #include <edgefx/support/error.h>
 #include <edgefx/text/diagrams.h>
+#include <edgefx/text/program_text.h>
 
 #include <ATen/core/Tensor.h>
 
@@ -11,7 +12,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <map>
+#include <stdexcept>
 #include <tuple>
 
 namespace examples {
@@ -171,6 +174,26 @@ void writePictures(const ExportedProgram& before, const ExportedProgram& after,
     writeText(name + ".json", modelExplorerJson(*program, stem.filename().string()));
     if (program->graph().size() <= kSmall) writeText(name + ".dot", dotText(*program));
   }
+}
+
+ExportedProgram loadText(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  return parseProgram(text, file.string());
+}
+
+void showRefusal(const EdgeProgramManager& manager, const std::function<void()>& lower) {
+  const std::string before = programText(manager.exportedProgram());
+  try {
+    lower();
+  } catch (const LoweringError& error) {
+    std::printf("%s\n", error.what());
+    if (programText(manager.exportedProgram()) != before)
+      throw std::runtime_error("the program was changed all the same");
+    std::printf("the program is what it was\n\n");
+    return;
+  }
+  throw std::runtime_error("it should be refused, but was not");
 }
 
 bool printTable(std::span<const Row> rows) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <edgefx/backend/backend_registry.h>
+#include <edgefx/manager/edge_program_manager.h>
 #include <edgefx/program/exported_program.h>
 #include <edgefx/run/saved_calls.h>
 
@@ -60,6 +61,13 @@ std::string operatorTable(const edgefx::ExportedProgram& before, const edgefx::E
 // STEM.after.dot for Graphviz. Says what it wrote.
 void writePictures(const edgefx::ExportedProgram& before, const edgefx::ExportedProgram& after,
                    const std::filesystem::path& stem);
+
+// A program from its text form, see edgefx/text/program_text.h.
+edgefx::ExportedProgram loadText(const std::filesystem::path& file);
+
+// Prints the LoweringError that `lower` throws. Throws std::runtime_error if it throws none, or if the
+// manager's program is another one afterwards.
+void showRefusal(const edgefx::EdgeProgramManager& manager, const std::function<void()>& lower);
 
 // What `work` returns, and how long it took.
 template <typename Work>

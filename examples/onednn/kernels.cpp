@@ -4,6 +4,7 @@
 #include <ATen/ops/zeros.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 
@@ -64,6 +65,7 @@ at::Tensor convolutionOp(const at::Tensor& x, const at::Tensor& packed, const Op
                   dilation.size() == 2 && groups >= 1 && x.size(1) == groups * weightSizes[1] &&
                   weightSizes[0] % groups == 0,
               "shapes do not fit: x ", x.sizes(), ", weight ", weightSizes, ", groups ", groups);
+  TORCH_CHECK(std::min(stride[0], stride[1]) > 0, "expected strides above 0, found ", stride);
   checkBias(bias, weightSizes[0]);
   const ConvolutionShape shape{x.sizes().vec(), weightSizes.vec(), stride.vec(),
                                padding.vec(),   dilation.vec(),    groups};

@@ -7,6 +7,7 @@
 #include <ATen/ops/sqrt.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace onednn {
@@ -89,6 +90,10 @@ ConvolutionShape shapeOf(const Match& match) {
     if (sizes.size() == 1) sizes.push_back(sizes.front());
     return sizes;
   };
+  if (twice(*stride).size() != 2 || twice(*padding).size() != 2 || twice(*dilation).size() != 2)
+    cannotLower(root, "expected stride, padding and dilation for two dimensions");
+  if (std::ranges::any_of(*stride, [](int64_t step) { return step <= 0; }) || match.arg("how", 5).asInt() <= 0)
+    cannotLower(root, "expected strides and groups above 0");
   return {*input, *weight, twice(*stride), twice(*padding), twice(*dilation), match.arg("how", 5).asInt()};
 }
 

@@ -14,6 +14,7 @@
 #include <ATen/ops/randn.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <string>
 
 namespace {
@@ -49,16 +50,13 @@ void lowerFile(const std::string& from, const std::string& to) {
   EdgeProgramManager lowered = manager.toOpBackend(tiny::TinyBackend());
   showChange(manager.exportedProgram(), lowered.exportedProgram());
   saveProgram(lowered.exportedProgram(), to);
-  std::printf("saved as %s\n\n", to.c_str());
+  std::printf("saved as %s\n", to.c_str());
+  examples::writePictures(manager.exportedProgram(), lowered.exportedProgram(),
+                          std::filesystem::path(to).replace_extension());
+  std::printf("\n");
 
   std::printf("a backend that forgets to describe its new input is caught:\n");
-  try {
-    manager.toOpBackend(tiny::ForgetfulBackend());
-    std::printf("but it was not!\n");
-    std::exit(1);
-  } catch (const LoweringError& error) {
-    std::printf("%s\n\n", error.what());
-  }
+  examples::showRefusal(manager, [&] { manager.toOpBackend(tiny::ForgetfulBackend()); });
 }
 
 }  // namespace

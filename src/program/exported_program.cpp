@@ -28,21 +28,35 @@ std::string text(const RangeConstraint& range) {
   return out;
 }
 
+struct ExportedProgram::Tables {
+  TensorTable stateDict, constants;
+};
+
 ExportedProgram::ExportedProgram() : ExportedProgram(std::make_unique<GraphModule>()) {}
 ExportedProgram::ExportedProgram(std::unique_ptr<GraphModule> module)
-    : graphModule_(std::move(module)),
-      stateDict_(std::make_unique<TensorTable>()),
-      constants_(std::make_unique<TensorTable>()) {
+    : graphModule_(std::move(module)), tables_(std::make_unique<Tables>()) {
   if (graphModule_ == nullptr) detail::fail<UsageError>("a program needs a graph module, found null");
 }
 ExportedProgram::~ExportedProgram() = default;
 ExportedProgram::ExportedProgram(ExportedProgram&&) noexcept = default;
 ExportedProgram& ExportedProgram::operator=(ExportedProgram&&) noexcept = default;
 
+TensorTable& ExportedProgram::stateDict() {
+  return tables_->stateDict;
+}
+const TensorTable& ExportedProgram::stateDict() const {
+  return tables_->stateDict;
+}
+TensorTable& ExportedProgram::constants() {
+  return tables_->constants;
+}
+const TensorTable& ExportedProgram::constants() const {
+  return tables_->constants;
+}
+
 ExportedProgram ExportedProgram::clone() const {
   ExportedProgram copy(graphModule_->clone());
-  *copy.stateDict_ = *stateDict_;
-  *copy.constants_ = *constants_;
+  *copy.tables_ = *tables_;
   copy.signature = signature;
   copy.rangeConstraints = rangeConstraints;
   copy.moduleCallGraph = moduleCallGraph;

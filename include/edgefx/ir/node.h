@@ -3,6 +3,8 @@
 #include <edgefx/ir/argument.h>
 #include <edgefx/ir/meta.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <concepts>
 #include <cstdint>
@@ -222,15 +224,20 @@ class NodeSlabs {
   // Makes ids below `count` addressable.
   void reserve(uint32_t count) {
     while (capacity_ < count) {
-      uint32_t nodes = slabs_.size() < 2 ? 32 : slabs_.size() < 4 ? 32u << (slabs_.size() - 1) : 256;
-      slabs_.emplace_back(static_cast<Node*>(::operator new(nodes * sizeof(Node))));
+      const uint32_t nodes = capacity_ == 0 ? 32 : std::min(capacity_, 256u);
+      Slab slab(static_cast<Node*>(::operator new(nodes * sizeof(Node))));
+      if (capacity_ < 256) {
+        first_[static_cast<size_t>(std::bit_width(capacity_ >> 5))] = std::move(slab);
+      } else {
+        slabs_.push_back(std::move(slab));
+      }
       capacity_ += nodes;
     }
   }
   Node* at(uint32_t id) const {
-    if (id >= 256) return slabs_[3 + (id >> 8)].get() + (id & 255);
-    uint32_t slab = static_cast<uint32_t>(std::bit_width(id >> 5));
-    return slabs_[slab].get() + (slab == 0 ? id : id - (16u << slab));
+    if (id >= 256) return slabs_[(id >> 8) - 1].get() + (id & 255);
+    const auto slab = static_cast<uint32_t>(std::bit_width(id >> 5));
+    return first_[slab].get() + (slab == 0 ? id : id - (16u << slab));
   }
   size_t bytes() const { return capacity_ * sizeof(Node); }
 
@@ -238,7 +245,9 @@ class NodeSlabs {
   struct Free {
     void operator()(Node* memory) const { ::operator delete(memory); }
   };
-  std::vector<std::unique_ptr<Node, Free>> slabs_;
+  using Slab = std::unique_ptr<Node, Free>;
+  std::array<Slab, 4> first_;  // all that small graphs need
+  std::vector<Slab> slabs_;
   uint32_t capacity_ = 0;
 };
 

@@ -80,10 +80,10 @@ class ExportedProgram {
 
   // Include <edgefx/program/tensor_table.h> to use these. Parameters and persistent buffers; lifted tensors,
   // non-persistent buffers and custom objects.
-  TensorTable& stateDict() { return *stateDict_; }
-  const TensorTable& stateDict() const { return *stateDict_; }
-  TensorTable& constants() { return *constants_; }
-  const TensorTable& constants() const { return *constants_; }
+  TensorTable& stateDict();
+  const TensorTable& stateDict() const;
+  TensorTable& constants();
+  const TensorTable& constants() const;
 
   // What an input holds: a parameter or buffer by its target in the state dict or else the constants, other
   // inputs in the constants; null if there is no such entry or the input holds nothing. O(log entries).
@@ -117,8 +117,8 @@ class ExportedProgram {
 
  private:
   std::unique_ptr<GraphModule> graphModule_;
-  std::unique_ptr<TensorTable> stateDict_;
-  std::unique_ptr<TensorTable> constants_;
+  struct Tables;
+  std::unique_ptr<Tables> tables_;
 };
 
 // Takes an ATen-named program as edge dialect: wraps every operator of every nested graph, and drops getitem
