@@ -61,6 +61,19 @@ if [ -x "$out/onednn" ]; then
   done
 fi
 
+echo
+echo "custom_library: a project of its own, built against the installed edgefx"
+prefix="$root/build/release/installed"
+project="$out/custom_library_project"
+cmake --install build/release --prefix "$prefix" >/dev/null
+mkdir -p "$project"
+cp -Rp examples/custom_library/. "$project"
+[ -f "$project/build/build.ninja" ] ||
+  cmake -S "$project" -B "$project/build" -G Ninja -D CMAKE_BUILD_TYPE=Release -D CMAKE_PREFIX_PATH="$prefix" >/dev/null
+cmake --build "$project/build"
+ctest --test-dir "$project/build" --output-on-failure
+"$project/build/custom_library" "$data/resnet18_slim.pt2" "$out/resnet18_slim.custom.pt2"
+
 if [ -f "$EDGEFX_EXAMPLE_ROWS" ]; then
   echo
   cat "$EDGEFX_EXAMPLE_ROWS"
