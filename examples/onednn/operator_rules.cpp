@@ -92,7 +92,8 @@ ConvolutionShape shapeOf(const Match& match) {
   };
   if (twice(*stride).size() != 2 || twice(*padding).size() != 2 || twice(*dilation).size() != 2)
     cannotLower(root, "expected stride, padding and dilation for two dimensions");
-  if (std::ranges::any_of(*stride, [](int64_t step) { return step <= 0; }) || match.arg("how", 5).asInt() <= 0)
+  if (std::ranges::any_of(*stride, [](int64_t step) { return step <= 0; }) ||
+      match.arg("how", 5).asInt() <= 0)
     cannotLower(root, "expected strides and groups above 0");
   return {*input, *weight, twice(*stride), twice(*padding), twice(*dilation), match.arg("how", 5).asInt()};
 }

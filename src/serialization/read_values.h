@@ -58,8 +58,8 @@ class ValueTable {
 
   explicit ValueTable(size_t expected);
 
-  // The entry of a value that a node gives, or uses; null if there is no entry of that name. Fastest where the
-  // entries have the order of the nodes, and for values given just before.
+  // The entry of a value that a node gives, or uses; null if there is no entry of that name. Fastest where
+  // the entries have the order of the nodes, and for values given just before.
   Value* findGiven(std::string_view name);
   Value* findUsed(std::string_view name);
   // Returns null if there is an entry of that name already. The entry may move when others are added.

@@ -33,11 +33,7 @@ ExitCode dump(const DumpOptions& options, std::string& out) {
       options.format == "dot"
           ? dotText(methods)
           : modelExplorerJson(methods, std::filesystem::path(options.file).filename().string()) + '\n';
-  if (options.output.empty()) {
-    out += text;
-  } else {
-    writeTextFile(options.output, text);
-  }
+  putText(options.output, text, out);
   return ExitCode::Ok;
 }
 

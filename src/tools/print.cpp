@@ -79,11 +79,7 @@ std::string printedFile(const PrintOptions& options) {
 ExitCode print(const PrintOptions& options, std::string& out) {
   std::string text = options.fromFxText ? printedFxText(options) : printedFile(options);
   if (!text.ends_with('\n')) text += '\n';
-  if (options.output.empty()) {
-    out += text;
-  } else {
-    writeTextFile(options.output, text);
-  }
+  putText(options.output, text, out);
   return ExitCode::Ok;
 }
 

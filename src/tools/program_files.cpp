@@ -114,4 +114,12 @@ void writeTextFile(const std::string& file, std::string_view text) {
   failForFile<Error>(file, "cannot be written: " + reason);
 }
 
+void putText(const std::string& file, std::string_view text, std::string& out) {
+  if (file.empty()) {
+    out += text;
+  } else {
+    writeTextFile(file, text);
+  }
+}
+
 }  // namespace edgefx::tools

@@ -21,5 +21,7 @@ std::string archiveText(const Archive& archive, size_t mostBytes);
 
 // Replaces the file by this text when all is written. Throws Error naming the file.
 void writeTextFile(const std::string& file, std::string_view text);
+// The same, but appends the text to `out` if `file` is empty.
+void putText(const std::string& file, std::string_view text, std::string& out);
 
 }  // namespace edgefx::tools
