@@ -5,6 +5,7 @@
 #include "../kernel.h"
 
 #include <cstdio>
+#include <string>
 
 namespace {
 
@@ -18,6 +19,16 @@ method "forward"(
   %add_1 = aten.add.Tensor(%relu, %row) : f32[2, 3]
   %relu_1 = aten.relu.default(%add_1) : f32[2, 3]
   return (%relu_1,)
+)";
+
+// The backend claims it, and has no kernel for it.
+constexpr const char* kDoubles = R"(edgefx text 1
+method "forward"(
+  %x : f64[2]
+):
+  %add = aten.add.Tensor(%x, %x) : f64[2]
+  %relu = aten.relu.default(%add) : f64[2]
+  return (%relu,)
 )";
 
 int faults = 0;
@@ -44,5 +55,18 @@ int main() {
   expect(calls(lowered, "aten.add.Tensor") == 1, "the sum that broadcasts stays");
   expect(calls(lowered, "aten.relu.default") == 1, "and so does its relu");
   expect(edgefx::verifyLowering(manager.exportedProgram(), lowered).agrees(), "both compute the same");
+
+  const edgefx::EdgeProgramManager doubles(edgefx::parseProgram(kDoubles));
+  const std::string before = programText(doubles.exportedProgram());
+  std::string refusal;
+  try {
+    doubles.toOpBackend(custom::Backend());
+  } catch (const edgefx::LoweringError& error) {
+    refusal = error.what();
+  }
+  std::printf("%s\n", refusal.c_str());
+  expect(refusal.find("node '%relu'") != std::string::npos, "what there is no kernel for is refused by name");
+  expect(refusal.find("float64[2]") != std::string::npos, "and with its shapes");
+  expect(programText(doubles.exportedProgram()) == before, "and its program is what it was");
   return faults == 0 ? 0 : 1;
 }
