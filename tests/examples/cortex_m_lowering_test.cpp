@@ -2,11 +2,8 @@
 #include <edgefx/program/tensor_table.h>
 #include <edgefx/run/saved_calls.h>
 
-#include "backend.h"
+#include "cortex_m_testing.h"
 #include "ir/graph_testing.h"
-#include "layer_check.h"
-#include "quantization.h"
-#include "support/program_builder.h"
 
 #include <ATen/Functions.h>
 #include <ATen/core/ivalue.h>
@@ -15,56 +12,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <random>
 #include <set>
 
 namespace cortex_m {
 namespace {
-
-using namespace edgefx;
-using edgefx::test::ProgramBuilder;
-using edgefx::test::tensorValue;
-
-struct Lowered {
-  ExportedProgram program;
-  Report report;
-};
-
-Lowered lowered(const ExportedProgram& original) {
-  Lowered result;
-  const Backend backend(&result.report);
-  result.program = lowerProgram(original, backend, "forward");
-  ShapeRules rules;
-  backend.addShapeRules(rules);
-  for (const Diagnostic& fault : checkShapes(result.program, &rules)) ADD_FAILURE() << fault.render();
-  verifyProgram(result.program);
-  return result;
-}
-
-std::map<std::string, int> operatorsOf(const ExportedProgram& program) {
-  std::map<std::string, int> counts;
-  for (const Node& node : program.graph().nodes()) {
-    if (node.isCall()) ++counts[std::string(node.target().name())];
-  }
-  return counts;
-}
-
-std::vector<std::string> leftoverLines(const Report& report) {
-  std::vector<std::string> lines;
-  for (const Report::Leftover& left : report.leftovers) {
-    lines.push_back("%" + left.node + " " + left.op + (left.source.empty() ? "" : " at " + left.source) +
-                    ": " + left.reason);
-  }
-  return lines;
-}
-
-// Every layer within one step of the float operators it replaced, on the same operands.
-void expectLayersWithinOneStep(const ExportedProgram& before, const Lowered& after,
-                               const std::vector<c10::IValue>& inputs) {
-  const std::vector<LayerCheck> checks = checkLayers(before, after.program, after.report, inputs);
-  EXPECT_EQ(checks.size(), after.report.layers.size());
-  for (const LayerCheck& check : checks) EXPECT_LE(check.steps, 1) << check.node << " " << check.op;
-}
 
 std::filesystem::path data(const std::string& name) {
   return std::filesystem::path(EDGEFX_EXAMPLE_DATA) / name;
@@ -173,167 +124,6 @@ TEST(CortexM, LoweringMobilenetTakesLessThan20Milliseconds) {
     best = std::min(best, 1000 * timer.seconds());
   }
   EXPECT_LT(best, 20);
-}
-
-// A program of int8 islands, made front to back; what the operators return is inferred.
-class Islands {
- public:
-  explicit Islands(uint32_t seed) : engine_(seed) {}
-
-  ProgramBuilder& builder() { return builder_; }
-  uint32_t below(uint32_t bound) { return static_cast<uint32_t>(engine_() % bound); }
-  double scale() { return 0.005 + 0.0001 * below(400); }
-  int zero() { return static_cast<int>(below(100)) - 50; }
-
-  Node& call(const char* target, const Args& args) {
-    Node& node = builder_.graph().call(target, args);
-    node.setValue(inferValue(node));
-    return node;
-  }
-  Node& quantize(Node& value, double scale, int zero) {
-    return call(kQuantize, {value, scale, zero, -128, 127, Dtype::Int8});
-  }
-  // What was quantized last, as float.
-  Node& dequantize(Node& quantized) {
-    const Node& q = quantized;
-    return call(kDequantize, {quantized, q.arg(1), q.arg(2), -128, 127, Dtype::Int8});
-  }
-  Node& quantize(Node& value) { return quantize(value, scale(), zero()); }
-  Node& activation(Node& value) {
-    switch (below(5)) {
-      case 0:
-        return call("aten.relu.default", {value});
-      case 1:
-        return call("aten.hardtanh.default", {value, -0.3, 0.6});
-      case 2:
-        return call("aten.clamp.default", {value, nullptr, 1});
-      default:
-        return value;
-    }
-  }
-  // A constant int8 weight, dequantized with one scale or with one for each channel.
-  Node& weight(const std::string& name, bool isPerChannel) {
-    Node& stored = weights_.at(name);
-    if (!isPerChannel) return call(kDequantize, {stored, 0.011, 0, -127, 127, Dtype::Int8});
-    return call(kDequantizeChannels,
-                {stored, weights_.at(name + "_s"), weights_.at(name + "_z"), 0, -127, 127, Dtype::Int8});
-  }
-  void store(const std::string& name, std::vector<int64_t> sizes) {
-    at::manual_seed(engine_());
-    weights_.emplace(name, builder_.buffer(name, at::randint(-127, 128, sizes).to(at::kChar)));
-    weights_.emplace(name + "_s", builder_.buffer(name + "_s", at::rand({sizes[0]}).mul(0.02).add(0.001)));
-    weights_.emplace(name + "_z", builder_.buffer(name + "_z", at::zeros({sizes[0]}, at::kLong)));
-    weights_.emplace(name + "_b", builder_.parameter(name + "_b", at::randn({sizes[0]})));
-  }
-  Node& stored(const std::string& name) { return weights_.at(name); }
-
- private:
-  std::mt19937 engine_;
-  ProgramBuilder builder_;
-  std::map<std::string, Node&> weights_;
-};
-
-std::vector<c10::IValue> randomInputs(const ExportedProgram& program, uint32_t seed) {
-  at::manual_seed(seed);
-  std::vector<c10::IValue> inputs;
-  for (const InputSpec& spec : program.signature.inputs) {
-    if (spec.kind != InputKind::UserInput) continue;
-    std::vector<int64_t> sizes;
-    for (const SymInt& size : program.graph().find(spec.arg.name)->value()->tensor()->sizes)
-      sizes.push_back(size.value());
-    inputs.emplace_back(at::randn(sizes));
-  }
-  return inputs;
-}
-
-// One convolution with random window, groups, scales and activation, then a clamp with another scale, a
-// sum, a product, a pool, a linear layer.
-ExportedProgram randomNetwork(uint32_t seed, int& layers) {
-  Islands islands(seed);
-  const int64_t groups = std::array<int64_t, 4>{1, 1, 2, 4}[islands.below(4)], inputs = 4, outputs = 8;
-  const int64_t height = 5 + islands.below(6), width = 5 + islands.below(6), kernel = 1 + islands.below(3);
-  islands.store("conv", {outputs, inputs / groups, kernel, kernel});
-  islands.store("fc", {3, outputs});
-  Node& image = islands.builder().userInput("x", tensorValue({2, inputs, height, width}));
-  const auto pair = [&](uint32_t least, uint32_t range) {
-    return Arg{least + islands.below(range), least + islands.below(range)};
-  };
-  Node& x = islands.dequantize(islands.quantize(image));
-  const bool hasBias = islands.below(2) == 0;
-  Node& conv = islands.call("aten.conv2d.default", {x, islands.weight("conv", islands.below(2) == 0),
-                                                    hasBias ? Arg(islands.stored("conv_b")) : Arg(nullptr),
-                                                    pair(1, 2), pair(0, 2), pair(1, 2), groups});
-  Node& y = islands.quantize(islands.activation(conv), 0.02, islands.zero());
-  Node& other = islands.quantize(islands.call("aten.hardtanh.default", {islands.dequantize(y)}));
-  Node& sum = islands.call("aten.add.Tensor", {islands.dequantize(y), islands.dequantize(other)});
-  Node& s = islands.quantize(islands.activation(sum));
-  Node& product = islands.call("aten.mul.Tensor", {islands.dequantize(s), islands.dequantize(y)});
-  Node& p = islands.quantize(islands.activation(product));
-  Node& mean = islands.call("aten.mean.dim", {islands.dequantize(p), {2, -1}, false});
-  Node& m = islands.quantize(mean);
-  Node& relu = islands.call("aten.relu.default", {islands.dequantize(m)});
-  Node& r = islands.quantize(relu);
-  Node& linear = islands.call(
-      "aten.linear.default",
-      {islands.dequantize(r), islands.weight("fc", islands.below(2) == 0), islands.stored("fc_b")});
-  islands.builder().userOutput(islands.dequantize(islands.quantize(islands.activation(linear), 0.03, 5)));
-  layers = 7;
-  return islands.builder().finish();
-}
-
-TEST(CortexM, RandomIslandsAreWithinAStep) {
-  std::set<std::string> seen;
-  for (uint32_t seed = 0; seed < 150; ++seed) {
-    SCOPED_TRACE(seed);
-    int layers = 0;
-    const ExportedProgram before = randomNetwork(seed, layers);
-    const Lowered after = lowered(before);
-    EXPECT_EQ(after.report.layers.size(), static_cast<size_t>(layers));
-    EXPECT_EQ(after.report.leftovers.size(), 2u) << ::testing::PrintToString(leftoverLines(after.report));
-    for (const Report::Layer& layer : after.report.layers) seen.insert(layer.op);
-    expectLayersWithinOneStep(before, after, randomInputs(before, seed));
-  }
-  EXPECT_EQ(seen.size(), 7u);
-}
-
-// quantize(pool(dequantize(quantize(x)))) of an image with 6 x 6 pixels.
-ExportedProgram pooled(const char* target, const Args& more) {
-  Islands islands(4);
-  Node& x = islands.builder().userInput("x", tensorValue({2, 3, 6, 6}));
-  Args args{islands.dequantize(islands.quantize(x, 0.03, 9))};
-  args.insert(args.end(), more.begin(), more.end());
-  islands.builder().userOutput(islands.dequantize(islands.quantize(islands.call(target, args), 0.02, -11)));
-  return islands.builder().finish();
-}
-
-TEST(CortexM, PoolsOfAllKinds) {
-  const char *average = "aten.avg_pool2d.default", *adaptive = "aten.adaptive_avg_pool2d.default";
-  const auto check = [](const ExportedProgram& before, const std::string& reason) {
-    const Lowered after = lowered(before);
-    if (reason.empty()) {
-      EXPECT_EQ(after.report.layers.size(), 1u);
-      expectLayersWithinOneStep(before, after, randomInputs(before, 6));
-      return;
-    }
-    EXPECT_TRUE(after.report.layers.empty());
-    const auto isPool = [](const Report::Leftover& left) {
-      return left.op.find("pool") != std::string::npos;
-    };
-    const auto pool = std::ranges::find_if(after.report.leftovers, isPool);
-    ASSERT_NE(pool, after.report.leftovers.end());
-    EXPECT_EQ(pool->reason, reason);
-  };
-  check(pooled(average, {{2, 3}}), "");
-  check(pooled(average, {{3}, {2, 1}, {1, 0}}), "");
-  check(pooled(average, {{3, 3}, {1, 1}, {1, 1}, false, true, 5}), "");
-  check(pooled(average, {{3, 3}, {1, 1}, {1, 1}, false, false, 7}), "");
-  check(pooled(average, {{3, 3}, {1, 1}, {0, 0}, false, false}), "");
-  check(pooled(adaptive, {{2, 3}}), "");
-  check(pooled("aten.mean.dim", {{-1, -2}, true}), "");
-  check(pooled(average, {{3, 3}, {2, 2}, {1, 1}, false, false}),
-        "its windows at the border divide by less than those inside");
-  check(pooled(average, {{4, 4}, {3, 3}, {0, 0}, true}), "it rounds the size of its result up");
-  check(pooled(adaptive, {{4, 3}}), "its windows are not all of one size");
 }
 
 // A weight that the program writes, with the signature or in place, is no constant.
