@@ -26,7 +26,7 @@ namespace {
 struct Counts {
   size_t operators = 0;
   size_t delegates = 0;
-  std::map<std::string, size_t> byName;
+  std::map<std::string, size_t, std::less<>> byName;
 };
 
 Counts countCalls(const ExportedProgram& program) {
@@ -152,8 +152,12 @@ std::string table(std::span<const Row> rows) {
   return text;
 }
 
+std::map<std::string, size_t, std::less<>> countOperators(const ExportedProgram& program) {
+  return countCalls(program).byName;
+}
+
 std::string operatorTable(const ExportedProgram& before, const ExportedProgram& after) {
-  std::map<std::string, size_t> counts = countCalls(before).byName, lowered = countCalls(after).byName;
+  std::map<std::string, size_t, std::less<>> counts = countOperators(before), lowered = countOperators(after);
   for (const auto& [name, count] : lowered) counts.try_emplace(name, 0);
   char line[256];
   std::snprintf(line, sizeof line, "%-56s %7s %7s\n", "operator", "before", "after");

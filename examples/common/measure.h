@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -53,6 +54,10 @@ std::string table(std::span<const Row> rows);
 // Prints the table. If the environment variable EDGEFX_EXAMPLE_ROWS names a file, the rows are appended to
 // it, too, so that several examples make one table. Returns whether all rows agree.
 bool printTable(std::span<const Row> rows);
+
+// How often each operator is called in any graph, but for those inside delegates; without getitem, calls of
+// delegates and checks of metadata.
+std::map<std::string, size_t, std::less<>> countOperators(const edgefx::ExportedProgram& program);
 
 // How often each operator is called in any graph before and after, where that differs.
 std::string operatorTable(const edgefx::ExportedProgram& before, const edgefx::ExportedProgram& after);

@@ -127,8 +127,7 @@ Report Lowering::run() {
 }
 
 Target Lowering::own(std::string_view op) const {
-  const std::string name = "q8." + std::string(op) + ".default";
-  return program_.dialect == Dialect::Edge ? Target::edge(name) : Target(name);
+  return operatorIn(program_, "q8." + std::string(op) + ".default");
 }
 
 RuleResult Lowering::decline(const Node& compute, std::string reason) {
@@ -137,13 +136,8 @@ RuleResult Lowering::decline(const Node& compute, std::string reason) {
 }
 
 void Lowering::refuse(const Node& compute, const std::string& reason) const {
-  Diagnostic fault("cannot lower " + std::string(compute.target().name()) + "(" + shapesOf(compute) +
-                   "): " + reason);
-  fault.node = compute.name();
-  fault.nodeText = compute.text();
-  if (std::string source = compute.meta().sourceFrame(); !source.empty())
-    fault.notes.push_back("at " + source);
-  throw LoweringError(std::move(fault));
+  throw LoweringError(nodeFault(compute, "cannot lower " + std::string(compute.target().name()) + "(" +
+                                             shapesOf(compute) + "): " + reason));
 }
 
 Factor Lowering::factor(const Node& compute, double real) const {
@@ -214,9 +208,8 @@ void Lowering::settleLayout(Node& node, const ValueRef& original) {
   const std::vector<Node*> users = node.usersSnapshot();
   if (std::ranges::none_of(users, [&](const Node* user) { return isForeign(*user); })) return;
   InsertionGuard guard(node.graph(), after(node));
-  Target clone("aten.clone.default");
-  if (program_.dialect == Dialect::Edge) clone = clone.toEdge();
-  Node& copy = node.graph().call(clone, {node}, {{"memory_format", MemoryFormat::Contiguous}});
+  Node& copy = node.graph().call(operatorIn(program_, "aten.clone.default"), {node},
+                                 {{"memory_format", MemoryFormat::Contiguous}});
   copy.setValue(original);
   copy.setMeta(node.metaRef());
   reasons_[&copy] = "it puts %" + std::string(node.name()) + " back into the layout that its readers expect";

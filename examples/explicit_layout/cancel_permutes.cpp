@@ -77,7 +77,7 @@ RuleResult moveBelow(const Match& match, ProgramRewriter& rewriter) {
     kwargs.emplace_back(key, value);
   }
   Node& moved = rewriter.call(root.target(), args, kwargs);
-  Node* result = &rewriter.call(inDialect(rewriter.program(), kPermute), {moved, toNchw()});
+  Node* result = &rewriter.call(operatorIn(rewriter.program(), kPermute), {moved, toNchw()});
   if (copy != nullptr && tensorMetaOf(root) != nullptr && isChannelsLast(*tensorMetaOf(root))) {
     Kwargs how;
     for (const auto [key, value] : copy->kwargs()) how.emplace_back(key, value);
@@ -101,7 +101,7 @@ RuleResult moveMean(const Match& match, ProgramRewriter& rewriter) {
   const bool keepsDims = keeps != nullptr && keeps->asBool();
   Node& moved = rewriter.call(mean.target(), {match["x"], Arg::list({1, 2}), keepsDims});
   if (!keepsDims) return rewriter.replace(mean, moved);
-  return rewriter.replace(mean, rewriter.call(inDialect(rewriter.program(), kPermute), {moved, toNchw()}));
+  return rewriter.replace(mean, rewriter.call(operatorIn(rewriter.program(), kPermute), {moved, toNchw()}));
 }
 
 RuleResult viewPixel(const Match& match, ProgramRewriter& rewriter) {

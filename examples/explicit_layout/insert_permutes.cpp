@@ -102,7 +102,7 @@ class Inserter {
   void replaceConvolution(Node& node) {
     Node& packed = *packed_[placeOf_.at(node.arg(1).findNode())];
     Node& call = rewriter_.call(
-        inDialect(program_, "nhwc.conv2d.default"),
+        operatorIn(program_, "nhwc.conv2d.default"),
         {entry(node), packed, node.arg(2), node.arg(3), node.arg(4), node.arg(5), node.arg(8)});
     replace(node, call);
   }
@@ -111,7 +111,7 @@ class Inserter {
     const Arg ones = Arg::list({1, 1}), zeros = Arg::list({0, 0});
     const Arg kernel = pairOf(node, 1, ones);
     Node& call = rewriter_.call(
-        inDialect(program_, "nhwc.max_pool2d.default"),
+        operatorIn(program_, "nhwc.max_pool2d.default"),
         {entry(node), kernel, pairOf(node, 2, kernel), pairOf(node, 3, zeros), pairOf(node, 4, ones)});
     for (Node* result : getitemUsers(node)) replace(*result, call, &node);
   }
@@ -120,7 +120,7 @@ class Inserter {
   Node& entry(const Node& node) {
     Node& input = node.arg(0).asNode();
     Node*& known = entries_[&input];
-    if (known == nullptr) known = &rewriter_.call(inDialect(program_, kPermute), {input, toNhwc()});
+    if (known == nullptr) known = &rewriter_.call(operatorIn(program_, kPermute), {input, toNhwc()});
     return *known;
   }
 
@@ -130,7 +130,7 @@ class Inserter {
       const std::vector<SymInt>& n = value->sizes;
       made.setValue(ValueMeta::of(contiguousTensor(value->dtype, {n[0], n[2], n[3], n[1]})));
     }
-    Node* result = &rewriter_.call(inDialect(program_, kPermute), {made, toNchw()});
+    Node* result = &rewriter_.call(operatorIn(program_, kPermute), {made, toNchw()});
     if (value != nullptr && isChannelsLast(*value)) result = &withChannelsLastStrides(*result);
     if (other == nullptr) {
       rewriter_.replace(old, *result);
@@ -141,10 +141,10 @@ class Inserter {
 
   Node& withChannelsLastStrides(Node& node) {
     if (skipDimOrder_ || program_.dialect != Dialect::Edge) {
-      return rewriter_.call(inDialect(program_, "aten.clone.default"), {node},
+      return rewriter_.call(operatorIn(program_, "aten.clone.default"), {node},
                             {{"memory_format", MemoryFormat::ChannelsLast}});
     }
-    return rewriter_.call(inDialect(program_, "dim_order_ops._clone_dim_order.default"), {node},
+    return rewriter_.call(operatorIn(program_, "dim_order_ops._clone_dim_order.default"), {node},
                           {{"dim_order", toNhwc()}});
   }
 

@@ -43,10 +43,6 @@ ValueRef windowValue(const Node& call, const Numbers& kernel, int64_t channels, 
 
 }  // namespace
 
-Target inDialect(const ExportedProgram& program, std::string_view name) {
-  return program.dialect == Dialect::Edge ? Target::edge(name) : Target(name);
-}
-
 bool isContiguous(const TensorMeta& tensor) {
   return tensor.strides == contiguousTensor(tensor.dtype, tensor.sizes).strides;
 }

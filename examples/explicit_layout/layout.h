@@ -22,9 +22,6 @@ inline edgefx::Arg toNchw() {
   return edgefx::Arg::list({0, 3, 1, 2});
 }
 
-// An operator in the dialect of the program.
-edgefx::Target inDialect(const edgefx::ExportedProgram& program, std::string_view name);
-
 bool isContiguous(const edgefx::TensorMeta& tensor);
 // Whether a call gives its first operand's elements, dtype and all, in another order of memory at most.
 bool isLayoutCopy(const edgefx::Node& node);

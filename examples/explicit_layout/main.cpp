@@ -26,27 +26,17 @@ namespace fs = std::filesystem;
 
 using Counts = std::map<std::string, size_t, std::less<>>;
 
-Counts countCalls(const ExportedProgram& program) {
-  Counts counts;
-  for (const ConstNestedModule& nested : namedModules(program.graphModule())) {
-    for (const Node& node : nested.module->graph().nodes()) {
-      if (node.isCall()) ++counts[std::string(node.target().name())];
-    }
-  }
-  return counts;
-}
-
 size_t countOf(const Counts& counts, std::string_view name) {
   const auto found = counts.find(name);
   return found == counts.end() ? 0 : found->second;
 }
 
 size_t countPermutes(const ExportedProgram& program) {
-  return countOf(countCalls(program), "aten.permute_copy.default");
+  return countOf(examples::countOperators(program), "aten.permute_copy.default");
 }
 
 bool hasDimOrder(const ExportedProgram& program) {
-  return std::ranges::any_of(countCalls(program),
+  return std::ranges::any_of(examples::countOperators(program),
                              [](const auto& entry) { return entry.first.starts_with("dim_order_ops."); });
 }
 
@@ -55,7 +45,6 @@ bool isPartOfLayout(std::string_view name) {
   static const std::set<std::string_view> kParts{"aten._native_batch_norm_legit_no_training.default",
                                                  "aten.convolution.default",
                                                  "aten.max_pool2d_with_indices.default",
-                                                 "operator.getitem",
                                                  "aten.permute_copy.default",
                                                  "aten.clone.default",
                                                  "aten._to_copy.default",
@@ -66,7 +55,7 @@ bool isPartOfLayout(std::string_view name) {
 
 // Throws if something else became another: an operator, or what the program takes and gives.
 void checkRest(const ExportedProgram& before, const ExportedProgram& after) {
-  Counts counts = countCalls(before), lowered = countCalls(after);
+  Counts counts = examples::countOperators(before), lowered = examples::countOperators(after);
   for (const auto& [name, count] : lowered) counts.try_emplace(name, 0);
   size_t unchanged = 0;
   for (const auto& [name, count] : counts) {

@@ -44,12 +44,6 @@ Arg listOf(const Sizes& numbers) {
   return Arg::list(Arg::List(numbers.begin(), numbers.end()));
 }
 
-Target own(ProgramRewriter& rewriter, const std::string& op) {
-  const std::string name = "onednn." + op + ".default";
-  const bool isEdge = rewriter.program().dialect == Dialect::Edge;
-  return isEdge ? Target::edge(name) : Target(name);
-}
-
 const PackedWeights::Input& PackedWeights::input(ProgramRewriter& rewriter, const Node& weight,
                                                  const std::string& shape, const Pack& pack) {
   const auto [found, isNew] = inputs_.try_emplace(std::string(weight.name()) + ' ' + shape);
@@ -110,7 +104,7 @@ void addConvolution(RuleSet& rules, PackedWeights& packed) {
                   packed.input(rewriter, match["weight"], key,
                                [&](const at::Tensor& tensor) { return packConvolution(tensor, shape); });
               return rewriter.replace(
-                  match.root(), rewriter.call(own(rewriter, "convolution"),
+                  match.root(), rewriter.call(operatorIn(rewriter.program(), "onednn.convolution.default"),
                                               {match["x"], weight.node, match.argOr("bias", nullptr), nullptr,
                                                listOf(shape.weight), weight.layout, listOf(shape.stride),
                                                listOf(shape.padding), listOf(shape.dilation), shape.groups,
@@ -129,7 +123,7 @@ RuleResult lowerLinear(const Match& match, ProgramRewriter& rewriter, PackedWeig
   const PackedWeights::Input& held =
       packed.input(rewriter, match["weight"], std::to_string(rows),
                    [rows](const at::Tensor& tensor) { return packLinear(tensor, rows); });
-  return rewriter.replace(match.root(), rewriter.call(own(rewriter, "linear"),
+  return rewriter.replace(match.root(), rewriter.call(operatorIn(rewriter.program(), "onednn.linear.default"),
                                                       {match["x"], held.node, match.argOr("bias", nullptr),
                                                        nullptr, listOf(*weight), held.layout, "none"}));
 }
@@ -154,7 +148,7 @@ void addProducts(RuleSet& rules) {
         bias != nullptr && (!columns || sizesOf(*bias) != Sizes{columns->back()}))
       return match.decline("the bias is no vector of the results' length");
     return rewriter.replace(match.root(),
-                            rewriter.call(own(rewriter, "matmul"),
+                            rewriter.call(operatorIn(rewriter.program(), "onednn.matmul.default"),
                                           {match["a"], match["b"], match.argOr("bias", nullptr), "none"}));
   };
   const Pattern plain = op({"aten.mm.default", "aten.bmm.default"}, {any("a"), any("b")});

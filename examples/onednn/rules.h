@@ -24,9 +24,6 @@ std::optional<Sizes> sizesOf(const edgefx::Node& node);
 std::optional<Sizes> numbersOf(const edgefx::Argument& list);
 edgefx::Arg listOf(const Sizes& numbers);
 
-// The operator of that name in the dialect of the program.
-edgefx::Target own(edgefx::ProgramRewriter& rewriter, const std::string& op);
-
 // Constants that hold packed weights: one for all readers that want the same layout.
 class PackedWeights {
  public:

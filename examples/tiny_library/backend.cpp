@@ -40,8 +40,7 @@ class Lowering {
 
  private:
   Target own(std::string_view op) const {
-    std::string name = "tiny." + std::string(op) + ".default";
-    return program_.dialect == Dialect::Edge ? Target::edge(name) : Target(name);
+    return operatorIn(program_, "tiny." + std::string(op) + ".default");
   }
 
   // addmm(bias, x, permute(weight, [1, 0])) with a stored weight.

@@ -57,6 +57,10 @@ void wrapGraph(Graph& graph, EdgeTargets& targets) {
 
 }  // namespace
 
+Target operatorIn(const ExportedProgram& program, std::string_view name) {
+  return program.dialect == Dialect::Edge ? Target::edge(name) : Target(name);
+}
+
 void wrapAsEdge(ExportedProgram& program) {
   EdgeTargets targets;
   std::vector<GraphModule*> pending = {&program.graphModule()};

@@ -53,13 +53,4 @@ class TagColours {
   std::unordered_map<std::string, size_t> numbers_;
 };
 
-// Calls visit(node) for the nodes inside an argument, in order.
-template <typename Visit>
-void forEachNodeIn(const Argument& argument, Visit&& visit) {
-  if (const Node* node = argument.findNode()) visit(*node);
-  for (const Argument& item : argument.items()) forEachNodeIn(item, visit);
-  if (argument.kind() != ArgumentKind::Dict) return;
-  for (const auto [key, value] : argument.asDict()) forEachNodeIn(value, visit);
-}
-
 }  // namespace edgefx::detail

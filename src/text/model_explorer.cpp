@@ -46,6 +46,15 @@ std::string namespaceOf(const std::vector<ModuleStackEntry>& stack) {
   return path;
 }
 
+// Calls visit(node) for the nodes inside an argument, in order.
+template <typename Visit>
+void forEachNodeIn(const Argument& argument, Visit&& visit) {
+  if (const Node* node = argument.findNode()) visit(*node);
+  for (const Argument& item : argument.items()) forEachNodeIn(item, visit);
+  if (argument.kind() != ArgumentKind::Dict) return;
+  for (const auto [key, value] : argument.asDict()) forEachNodeIn(value, visit);
+}
+
 class ModelExplorerWriter {
  public:
   explicit ModelExplorerWriter(std::span<const NamedProgramRef> methods) : views_(methods) {}
@@ -178,8 +187,8 @@ class ModelExplorerWriter {
       field("targetNodeInputId", std::to_string(input++));
       json_.endObject();
     };
-    for (const Argument& argument : node.args()) detail::forEachNodeIn(argument, writeEdge);
-    for (const auto [key, value] : node.kwargs()) detail::forEachNodeIn(value, writeEdge);
+    for (const Argument& argument : node.args()) forEachNodeIn(argument, writeEdge);
+    for (const auto [key, value] : node.kwargs()) forEachNodeIn(value, writeEdge);
     json_.endArray();
   }
 

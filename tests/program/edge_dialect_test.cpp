@@ -93,5 +93,13 @@ TEST(WrapAsEdge, ASecondTimeChangesNothing) {
   EXPECT_NE(once.find("executorch.exir.dialects.edge._ops.aten.relu.default"), std::string::npos) << once;
 }
 
+TEST(OperatorIn, FollowsTheDialectOfTheProgram) {
+  ExportedProgram program = test::countingProgram();
+  EXPECT_EQ(operatorIn(program, "aten.relu.default"), Target("aten.relu.default"));
+  wrapAsEdge(program);
+  EXPECT_EQ(operatorIn(program, "aten.relu.default"), Target::edge("aten.relu.default"));
+  EXPECT_THROW(operatorIn(program, "relu"), UsageError);
+}
+
 }  // namespace
 }  // namespace edgefx

@@ -121,6 +121,10 @@ class ExportedProgram {
   std::unique_ptr<Tables> tables_;
 };
 
+// The operator "namespace.name.overload" as calls of the program have to name it: its edge form in edge
+// dialect. Throws UsageError for a malformed name.
+Target operatorIn(const ExportedProgram& program, std::string_view name);
+
 // Takes an ATen-named program as edge dialect: wraps every operator of every nested graph, and drops getitem
 // nodes without users. O(nodes).
 void wrapAsEdge(ExportedProgram& program);
