@@ -5,10 +5,19 @@
 #include "common/measure.h"
 #include "kernels.h"
 
-#include <ATen/Functions.h>
+#include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/ivalue.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/bmm.h>
+#include <ATen/ops/convolution.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/relu.h>
+#include <ATen/ops/tanh.h>
 #include <dlfcn.h>
 
 #include <cstdio>

@@ -2,8 +2,10 @@
 
 #include "ir/convert_argument.h"
 
-#include <ATen/Functions.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/view_as_real.h>
 #include <fmt/format.h>
 
 #include <algorithm>

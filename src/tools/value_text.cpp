@@ -2,7 +2,6 @@
 
 #include "ir/convert_argument.h"
 
-#include <ATen/Functions.h>
 #include <ATen/core/Tensor.h>
 #include <fmt/format.h>
 

@@ -9,7 +9,7 @@
 #include "dialect/decomposition.h"
 #include "dialect/rule_cases.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -6,7 +6,8 @@
 
 #include "support/program_builder.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
 
 #include <charconv>
 #include <cmath>

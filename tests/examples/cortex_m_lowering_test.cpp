@@ -5,8 +5,9 @@
 #include "cortex_m_testing.h"
 #include "ir/graph_testing.h"
 
-#include <ATen/Functions.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
+#include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -8,8 +8,9 @@
 #include <ATen/core/ivalue.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 // clang-format on
-#include <ATen/Functions.h>
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include <map>

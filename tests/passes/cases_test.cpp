@@ -12,8 +12,11 @@
 #include "support/allocation_meter.h"
 #include "support/test_data.h"
 
-#include <ATen/Functions.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/tensor.h>
 
 #include <map>
 

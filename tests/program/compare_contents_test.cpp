@@ -5,7 +5,8 @@
 #include "support/lowered_builder.h"
 #include "support/program_builder.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -9,8 +9,10 @@
 
 #include "support/program_builder.h"
 
-#include <ATen/Functions.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
 #include <memory>

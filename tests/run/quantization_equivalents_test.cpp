@@ -1,6 +1,10 @@
 #include "run/equivalent_testing.h"
 #include "serialization/expect_error.h"
 
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>

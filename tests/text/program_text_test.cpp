@@ -16,7 +16,12 @@
 #include "support/test_data.h"
 #include "text/text_testing.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/scalar_tensor.h>
 
 #include <bit>
 #include <cstdio>
