@@ -95,7 +95,11 @@ void fuseModules(PendingMethod& method, const detail::FusingOrder& order) {
     std::vector<FusedPartition> fused =
         detail::fusePartitions(*visit.module, visit.path, method.program, method.result, order);
     if (!fused.empty()) method.modules.push_back(visit.module);
-    std::ranges::move(fused, std::back_inserter(method.partitions));
+    if (method.partitions.empty()) {
+      method.partitions = std::move(fused);
+    } else {
+      std::ranges::move(fused, std::back_inserter(method.partitions));
+    }
     const size_t first = pending.size();
     for (const Node& node : std::as_const(visit.module->graph()).nodes()) {
       if (!node.isGetAttr()) continue;
@@ -118,13 +122,18 @@ void makeDelegatePrograms(PendingMethod& method) {
   method.partitions.clear();
   splitter.finish();
 
-  std::unordered_map<const Node*, size_t> positions;
+  // Delegates come module by module.
+  size_t order = 0;
+  auto delegate = method.delegates.begin();
   for (const GraphModule* module : method.modules) {
+    NodeMap<size_t> positions(module->graph());
     for (const Node& node : module->graph().nodes()) {
-      if (node.op() == NodeOp::CallModule) positions.emplace(&node, positions.size());
+      if (node.op() == NodeOp::CallModule) positions[node] = order++;
+    }
+    for (; delegate != method.delegates.end() && delegate->partition.owner == module; ++delegate) {
+      delegate->order = std::as_const(positions)[*delegate->partition.call];
     }
   }
-  for (PendingDelegate& delegate : method.delegates) delegate.order = positions.at(delegate.partition.call);
 }
 
 PendingMethod fuseMethod(const MethodToPartition& method, const BackendRegistry& registry) {
@@ -162,7 +171,7 @@ std::vector<std::pair<std::string, std::vector<DelegateRef>>> groupByBackend(
   for (size_t m = 0; m < methods.size(); ++m) {
     for (size_t d = 0; d < methods[m].delegates.size(); ++d) {
       const std::string& id = methods[m].spec(methods[m].delegates[d]).backendId;
-      const auto [found, isNew] = known.emplace(id, groups.size());
+      const auto [found, isNew] = known.try_emplace(id, groups.size());
       if (isNew) groups.emplace_back(id, std::vector<DelegateRef>());
       groups[found->second].second.push_back({m, d});
     }
@@ -272,23 +281,25 @@ class DelegateInserter {
     auto lowered = std::make_shared<LoweredModule>(LoweredModule{
         spec.backendId, std::move(made.processedBytes), spec.compileSpecs, std::move(delegate.program),
         std::move(made.debugHandleMap), std::move(made.namedData)});
-    addLoweredModule(owner, name, std::move(lowered));
+    const bool writes = std::ranges::any_of(lowered->program.signature.outputs,
+                                            [](const OutputSpec& spec) { return isMutation(spec.kind); });
+    owner.addDelegate({name, std::move(lowered), writes || delegate.partition.isImpure});
 
     static const Target kCallDelegate("higher_order.executorch_call_delegate");
     Node& placeholderCall = *delegate.partition.call;
     Graph& graph = owner.graph();
     InsertionGuard guard(graph, before(placeholderCall));
-    Args args;
-    args.reserve(placeholderCall.args().size() + 1);
-    args.emplace_back(graph.getAttr(name, name));
-    for (const Argument& input : placeholderCall.args()) args.emplace_back(input);
-    Node& call = graph.call(kCallDelegate, args);
+    args_.clear();
+    args_.emplace_back(graph.getAttr(name, name));
+    for (const Argument& input : placeholderCall.args()) args_.emplace_back(input);
+    Node& call = graph.call(kCallDelegate, args_);
     call.setValue(placeholderCall.valueRef());
     const bool isTop = delegate.partition.ownerPath.empty();
     const int64_t handle = largestHandle_ + 1;
     if (isTop) largestHandle_ = handle;
     call.editMeta([&](NodeMeta& meta) { meta.setDebugHandle(handle); });
-    placeholderCall.replaceAllUsesWith(call);
+    while (placeholderCall.numUsers() != 0)
+      (*placeholderCall.users().begin()).replaceInput(placeholderCall, call);
     graph.erase(placeholderCall);
   }
 
@@ -296,6 +307,7 @@ class DelegateInserter {
   PendingMethod& method_;
   int64_t largestHandle_;
   std::unordered_map<const GraphModule*, size_t> numbers_;
+  Args args_;  // scratch of insert
 };
 
 void keepReasons(PendingMethod& method) {
@@ -354,12 +366,14 @@ std::vector<ExportedProgram> toBackend(const std::vector<MethodToPartition>& met
       PendingMethod& method = pending[ref.method];
       PendingDelegate& delegate = method.delegates[ref.delegate];
       const std::string name = inserters[ref.method].nextName(*delegate.partition.owner);
-      Diagnostic place = method.place();
-      place.backend = backendId;
-      place.graph = delegate.partition.ownerPath;
-      place.node = name;
-      checkInputs(made, delegate.program, place);
-      namedData.check(made, place);
+      if (made.inputs || !made.namedData.empty()) {
+        Diagnostic place = method.place();
+        place.backend = backendId;
+        place.graph = delegate.partition.ownerPath;
+        place.node = name;
+        checkInputs(made, delegate.program, place);
+        namedData.check(made, place);
+      }
       inserters[ref.method].insert(delegate, name, std::move(made));
     }
   }

@@ -396,6 +396,7 @@ std::unique_ptr<Graph> Graph::clone() const {
     if (namesFresh_) copy->names_ = names_;
   }
   // Ids are kept, so edges are right as they are.
+  copy->edges_.reserve(edges_.size() + edges_.size() / 16 + 16);  // for the first edits not to move them all
   copy->edges_ = edges_;
   copy->freeBlocks_ = freeBlocks_;
   copy->liveEdges_ = liveEdges_;

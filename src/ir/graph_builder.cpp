@@ -39,10 +39,15 @@ void GraphBuilder::reserve(std::span<Node* const> copied, std::span<Node* const>
       if (ArgumentWriter::hasChildren(argument)) arguments += ArgumentWriter::children(argument).size();
     }
   }
-  graph_.storage_->nodes.reserve(
-      static_cast<uint32_t>(graph_.nextId_ + copied.size() + placeholders.size() + 1));
+  const auto nodes = static_cast<uint32_t>(graph_.nextId_ + copied.size() + placeholders.size() + 1);
+  const size_t argumentBytes = arguments * sizeof(Argument);
+  std::byte* const memory = graph_.storage_->nodes.reserveWith(nodes, argumentBytes);
+  if (memory != nullptr) {
+    graph_.storage_->arena.borrow(memory, argumentBytes);
+  } else {
+    graph_.storage_->arena.reserve(argumentBytes);
+  }
   graph_.edges_.reserve(graph_.edges_.size() + edges);
-  graph_.storage_->arena.reserve(arguments * sizeof(Argument));
   graph_.storage_->text.reserve(textBytes);
 }
 

@@ -41,6 +41,13 @@ class Arena {
     if (bytes > static_cast<size_t>(end_ - at_)) addChunk(bytes);
   }
 
+  // Takes the next allocations from memory that somebody else gives back, not before the arena dies.
+  void borrow(std::byte* memory, size_t bytes) {
+    at_ = memory;
+    end_ = memory + bytes;
+    capacity_ += bytes;
+  }
+
   size_t capacity() const { return capacity_; }
   size_t used() const { return capacity_ - static_cast<size_t>(end_ - at_); }
 

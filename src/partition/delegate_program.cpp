@@ -86,11 +86,14 @@ void StateSplitter::addInputs(const FusedPartition& partition, ExportedProgram& 
     ++count;
   }
   delegate.signature.inputs.reserve(count);
+  size_t operand = 0;  // of the call, that the next placeholder stands for unless it was consumed
   for (const Node& placeholder : std::as_const(delegate).graph().nodes()) {
     const Node* const node = &placeholder;
     if (!node->isPlaceholder()) break;
-    const InputSpec* const outer = isTop ? index_.findInput(node->name()) : nullptr;
-    if (consumed.contains(node)) {
+    const bool isConsumed = !consumed.empty() && consumed.contains(node);
+    const bool isInput = isConsumed || partition.call->args()[operand++].asNode().isPlaceholder();
+    const InputSpec* const outer = isTop && isInput ? index_.findInput(node->name()) : nullptr;
+    if (isConsumed) {
       const std::string& target = outer->target.value();
       const StoredTensor* stored = std::as_const(program_).stateDict().find(target);
       if (stored != nullptr) {

@@ -1,6 +1,7 @@
 #include "partition/fuse.h"
 
 #include "ir/graph_builder.h"
+#include "ir/impurity.h"
 #include "partition/fx_order.h"
 #include "partition/tagged_graph.h"
 
@@ -133,6 +134,7 @@ class Fuser {
       if (node->isPlaceholder()) continue;
       Node& copy = builder.copy(*node, inner_);
       inner_[node->id()] = &copy;
+      partition.isImpure = partition.isImpure || impurity_.isImpure(*node, owner_);
       if (node->isGetAttr()) takeBranch(*partition.module, copy, branches);
     }
   }
@@ -174,14 +176,18 @@ class Fuser {
   void placeCall(FusedPartition& partition, uint32_t number, Node& last) {
     InsertionGuard guard(graph_, after(outputs_.empty() ? last : *outputs_.back()));
     const std::string name = "fused_" + result_.specs()[partition.spec].first;
-    partition.call = &graph_.callModule(name, Args(inputs_.begin(), inputs_.end()), {}, name);
+    args_.assign(inputs_.begin(), inputs_.end());
+    partition.call = &graph_.callModule(name, args_, {}, name);
     note(*partition.call);
     static const Target kGetitem("operator.getitem");
     Node* behind = partition.call;
     partition.outputs.reserve(outputs_.size());
     for (size_t i = 0; i < outputs_.size(); ++i) {
       graph_.setInsertionPoint(after(*behind));
-      Node& getitem = graph_.call(kGetitem, {*partition.call, i});
+      args_.clear();
+      args_.emplace_back(*partition.call);
+      args_.emplace_back(i);
+      Node& getitem = graph_.call(kGetitem, args_);
       note(getitem);
       getitem.setValue(outputs_[i]->valueRef());
       getitem.setMeta(withoutStacks(outputs_[i]->metaRef()));
@@ -225,9 +231,11 @@ class Fuser {
   Graph& graph_;
   const PartitionResult& result_;
   std::optional<SignatureIndex> index_;
+  ImpurityTester impurity_;
   std::vector<Node*> inner_;             // by id: the copy in the partition at hand
   std::vector<Node*> inputs_, outputs_;  // of the partition at hand
   std::vector<Node*> users_;             // scratch of placeCall
+  Args args_;                            // likewise
   MetaRef stacked_, stackless_;          // last one of withoutStacks, and what it gave
   std::unordered_map<std::string_view, size_t> timesNamed_;
   std::vector<Move> moves_;

@@ -25,6 +25,7 @@ struct FusedPartition {
     Node* getitem;  // of the call
   };
   std::vector<Output> outputs;
+  bool isImpure = false;  // a node cut out has an effect
 };
 
 // Cuts the tagged partitions out of the graph of `owner`, in the order given. Branches that a

@@ -222,10 +222,16 @@ namespace detail {
 class NodeSlabs {
  public:
   // Makes ids below `count` addressable.
-  void reserve(uint32_t count) {
+  void reserve(uint32_t count) { reserveWith(count, 0); }
+  // The same, with `bytes` of other memory, which is given back with the nodes, behind the first piece that
+  // this allocates. Null if it allocates none.
+  std::byte* reserveWith(uint32_t count, size_t bytes) {
+    std::byte* other = nullptr;
     while (capacity_ < count) {
       const uint32_t nodes = capacity_ == 0 ? 32 : std::min(capacity_, 256u);
-      Slab slab(static_cast<Node*>(::operator new(nodes * sizeof(Node))));
+      const size_t more = other == nullptr ? bytes : 0;
+      Slab slab(static_cast<Node*>(::operator new(nodes * sizeof(Node) + more)));
+      if (other == nullptr) other = reinterpret_cast<std::byte*>(slab.get() + nodes);
       if (capacity_ < 256) {
         first_[static_cast<size_t>(std::bit_width(capacity_ >> 5))] = std::move(slab);
       } else {
@@ -233,6 +239,7 @@ class NodeSlabs {
       }
       capacity_ += nodes;
     }
+    return other;
   }
   Node* at(uint32_t id) const {
     if (id >= 256) return slabs_[(id >> 8) - 1].get() + (id & 255);
