@@ -1,6 +1,8 @@
 #include <edgefx/ir/dead_code.h>
 #include <edgefx/program/delegated_text.h>
 
+#include <ATen/ops/ones.h>
+
 #include "backend/case_lowering.h"
 #include "support/program_builder.h"
 
@@ -203,6 +205,26 @@ TEST(ToBackendCases, AnInputThatTheBackendNoLongerReads) {
   } catch (const LoweringError& error) {
     expectMentions(error.what(), {"(x)", "(x, y)", "'BackendA'", "'forward'"});
   }
+}
+
+// What the program says of an input that is no tensor, the delegate says too, wherever it comes in the call.
+TEST(ToBackendCases, ANumberAmongTheInputs) {
+  ProgramBuilder builder;
+  const ValueRef value = tensorValue({4});
+  Node& weight = builder.parameter("w", at::ones({4}));
+  Node& x = builder.userInput("x", value);
+  Node& number = builder.constantInput("n", int64_t{3});
+  Node& relu = builder.call("aten.relu.default", {x}, value);
+  Node& mul = builder.call("aten.mul.Tensor", {relu, weight}, value);
+  builder.userOutput(builder.call("aten.add.Scalar", {mul, number}, value));
+  const ExportedProgram lowered = lower(builder.finish(), {{"t0", {"p_w", "mul", "add"}}});
+  EXPECT_EQ(argumentsOf(lowered, 0), (Names{"relu", "n"}));
+  const std::vector<InputSpec>& inputs = delegate(lowered, 0).program.signature.inputs;
+  ASSERT_EQ(inputs.size(), 3u);
+  EXPECT_EQ(inputs[0].target, "w");
+  EXPECT_FALSE(inputs[1].arg.isConstant());
+  EXPECT_EQ(inputs[2].arg.name, "n");
+  EXPECT_TRUE(inputs[2].arg.isConstant());
 }
 
 TEST(ToBackendCases, NothingButConstants) {
