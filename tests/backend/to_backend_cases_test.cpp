@@ -1,10 +1,10 @@
 #include <edgefx/ir/dead_code.h>
 #include <edgefx/program/delegated_text.h>
 
-#include <ATen/ops/ones.h>
-
 #include "backend/case_lowering.h"
 #include "support/program_builder.h"
+
+#include <ATen/ops/ones.h>
 
 namespace edgefx::test::cases {
 namespace {
