@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 namespace edgefx {
 
@@ -172,6 +173,17 @@ void NodeMeta::set(std::string_view key, SharedText text) {
 
 bool NodeMeta::erase(std::string_view key) {
   return std::erase_if(entries_, [&](const Entry& entry) { return entry.key == key; }) != 0;
+}
+
+Ref<NodeMeta> NodeMeta::without(std::span<const std::string_view> keys) const {
+  const auto isKept = [&](const Entry& entry) { return std::ranges::find(keys, entry.key) == keys.end(); };
+  const auto count = static_cast<size_t>(std::ranges::count_if(entries_, isKept));
+  if (count == entries_.size()) return nullptr;
+  auto copy = Ref<NodeMeta>::make();
+  copy->delegationTag_ = delegationTag_;
+  copy->entries_.reserve(count);
+  std::ranges::copy_if(entries_, std::back_inserter(copy->entries_), isKept);
+  return copy;
 }
 
 std::string_view NodeMeta::textOf(std::string_view key) const {

@@ -6,6 +6,7 @@
 #include "partition/tagged_graph.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -203,14 +204,12 @@ class Fuser {
 
   // Without what says where in the model the node came from.
   MetaRef withoutStacks(const MetaRef& meta) {
-    if (!meta || (meta->find("nn_module_stack") == nullptr && meta->find("source_fn_stack") == nullptr))
-      return meta;
+    static constexpr std::array<std::string_view, 2> kStacks = {"nn_module_stack", "source_fn_stack"};
+    if (!meta) return meta;
     if (meta.get() != stacked_.get()) {
-      auto copy = Ref<NodeMeta>::make(*meta);
-      copy->erase("nn_module_stack");
-      copy->erase("source_fn_stack");
       stacked_ = meta;
-      stackless_ = copy;
+      stackless_ = meta->without(kStacks);
+      if (!stackless_) stackless_ = meta;
     }
     return stackless_;
   }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace edgefx {
 namespace {
 
@@ -91,6 +93,22 @@ TEST(NodeMeta, TagIsNoEntry) {
   EXPECT_TRUE(meta.entries().empty());
   meta.clearDelegationTag();
   EXPECT_EQ(meta.delegationTag(), "");
+}
+
+TEST(NodeMeta, ACopyWithoutSomeEntries) {
+  NodeMeta meta;
+  for (const char* key : {"a", "b", "c"}) meta.set(key, std::string(key) + " text");
+  meta.setDelegationTag(std::make_shared<const std::string>("t0"));
+  const std::array<std::string_view, 2> keys = {"b", "z"};
+  const Ref<NodeMeta> copy = meta.without(keys);
+  ASSERT_TRUE(copy);
+  ASSERT_EQ(copy->entries().size(), 2u);
+  EXPECT_EQ(copy->entries()[0].key, "a");
+  EXPECT_EQ(copy->entries()[1].key, "c");
+  EXPECT_EQ(copy->entries()[1].text.get(), meta.find("c")->get());
+  EXPECT_EQ(copy->delegationTag(), "t0");
+  EXPECT_EQ(meta.entries().size(), 3u);
+  EXPECT_FALSE(copy->without(keys));
 }
 
 TEST(NodeMeta, DebugHandle) {

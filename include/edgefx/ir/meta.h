@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -164,6 +165,8 @@ class NodeMeta : public RefCounted {
   void reserve(size_t count) { entries_.reserve(count); }
   // Returns whether there was one.
   bool erase(std::string_view key);
+  // A copy that lacks the entries with these keys; null if no entry has one of them. O(entries * keys).
+  Ref<NodeMeta> without(std::span<const std::string_view> keys) const;
 
   std::string_view stackTrace() const { return textOf("stack_trace"); }
   // Outermost module first; empty if there is no such entry or it is malformed.
