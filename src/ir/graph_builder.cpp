@@ -18,6 +18,10 @@ constexpr std::string_view kOutput = "output";
 GraphBuilder::GraphBuilder(Graph& graph)
     : graph_(graph), writer_(graph, graph.storage_->arena, graph.storage_->text, graph.symbolics_) {}
 
+void GraphBuilder::expectName(std::string_view name) {
+  if (!name.empty()) graph_.names().prefetch(name);
+}
+
 void GraphBuilder::reserve(size_t nodes) {
   graph_.storage_->nodes.reserve(static_cast<uint32_t>(graph_.nextId_ + nodes));
   graph_.edges_.reserve(graph_.edges_.size() + nodes + nodes / 2);

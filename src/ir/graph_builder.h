@@ -15,6 +15,8 @@ class GraphBuilder {
  public:
   explicit GraphBuilder(Graph& graph);
 
+  // A hint that a node is to get that name soon: in large graphs looking names up waits for memory.
+  void expectName(std::string_view name);
   // Room for that many further nodes.
   void reserve(size_t nodes);
   // Room for copies of some nodes, placeholders for others and the output of that many results, and for no

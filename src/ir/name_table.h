@@ -41,6 +41,10 @@ class NameTable {
   // `node` is about to lose its name or to be erased: the name stays used, or goes to another node that has
   // it too.
   void keepReserved(const Node& node);
+  // Brings the slot of a name into the cache.
+  void prefetch(std::string_view name) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[hashOf(name) & (slots_.size() - 1)]);
+  }
   // Id of the node with that name, or kNone.
   uint32_t find(std::string_view name) const;
   size_t bytes() const;

@@ -153,7 +153,10 @@ void GraphReader::read(JsonValue value, GraphModule& module, const std::vector<s
 template <typename Read>
 void GraphReader::readTable(Scope& scope, JsonValue values, std::string_view section, Read&& read) {
   json_.place.section = section;
-  for (auto field : json_.object(values, section)) {
+  const simdjson::dom::object fields = json_.object(values, section);
+  for (auto at = fields.begin(); at != fields.end();) {
+    const simdjson::dom::key_value_pair field = *at;
+    if (++at != fields.end()) scope.table.expect(at.key());
     json_.place.item = field.key;
     ValueTable::Value* value = scope.table.add(checkedName(field.key, "a value"));
     if (value == nullptr) json_.fail("the value has an entry already");
@@ -207,6 +210,7 @@ void GraphReader::define(Scope& scope, std::string_view name, Node& node) {
   }
   value->node = &node;
   node.setValue(value->meta);
+  scope.builder.expectName(scope.table.upcoming());
 }
 
 void GraphReader::expectKind(const Node& node, std::string_view tag) const {

@@ -193,6 +193,10 @@ size_t ValueTable::slotOf(std::string_view name, uint32_t hash) const {
   return i;
 }
 
+void ValueTable::expect(std::string_view name) const {
+  __builtin_prefetch(&slots_[static_cast<uint32_t>(hashText(name)) & (slots_.size() - 1)]);
+}
+
 ValueTable::Value* ValueTable::find(std::string_view name) {
   const Slot& slot = slots_[slotOf(name, static_cast<uint32_t>(hashText(name)))];
   return slot.value == kNone ? nullptr : &values_[slot.value];
@@ -202,6 +206,8 @@ ValueTable::Value* ValueTable::findGiven(std::string_view name) {
   const bool isNext = next_ < values_.size() && sameName(values_[next_].name, name);
   Value* value = isNext ? &values_[next_] : find(name);
   if (value != nullptr) next_ = static_cast<size_t>(value - values_.data()) + 1;
+  // Values are used soon after they were given.
+  if (const std::string_view later = upcoming(); !later.empty()) expect(later);
   return value;
 }
 

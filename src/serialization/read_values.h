@@ -64,9 +64,16 @@ class ValueTable {
   Value* findUsed(std::string_view name);
   // Returns null if there is an entry of that name already. The entry may move when others are added.
   Value* add(std::string_view name);
+  // A hint that a name will be looked for or added soon: slots of large tables lie far from the cache.
+  void expect(std::string_view name) const;
   size_t size() const { return values_.size(); }
+  // A value that is likely to be given a little later, empty if there is none.
+  std::string_view upcoming() const {
+    return values_.size() - next_ > kAhead ? values_[next_ + kAhead].name : std::string_view();
+  }
 
  private:
+  static constexpr size_t kAhead = 4;
   static constexpr uint32_t kNone = ~uint32_t{0};
   // Small, so that the slots of large graphs stay in the cache; values near each other in the file are used
   // near each other.
