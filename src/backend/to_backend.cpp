@@ -281,9 +281,7 @@ class DelegateInserter {
     auto lowered = std::make_shared<LoweredModule>(LoweredModule{
         spec.backendId, std::move(made.processedBytes), spec.compileSpecs, std::move(delegate.program),
         std::move(made.debugHandleMap), std::move(made.namedData)});
-    const bool writes = std::ranges::any_of(lowered->program.signature.outputs,
-                                            [](const OutputSpec& spec) { return isMutation(spec.kind); });
-    owner.addDelegate({name, std::move(lowered), writes || delegate.partition.isImpure});
+    addLoweredModule(owner, name, std::move(lowered), delegate.partition.isImpure);
 
     static const Target kCallDelegate("higher_order.executorch_call_delegate");
     Node& placeholderCall = *delegate.partition.call;

@@ -8,11 +8,7 @@ namespace edgefx {
 
 namespace {
 
-// Whether a call of the program writes state, or holds a node that is there for its effect.
-bool hasEffect(const ExportedProgram& program) {
-  const bool writes = std::ranges::any_of(program.signature.outputs,
-                                          [](const OutputSpec& spec) { return isMutation(spec.kind); });
-  if (writes) return true;
+bool holdsImpureNode(const ExportedProgram& program) {
   detail::ImpurityTester tester;
   for (const Node& node : program.graph().nodes()) {
     if (!node.isPlaceholder() && !node.isOutput() && tester.isImpure(node, program.graphModule()))
@@ -24,8 +20,15 @@ bool hasEffect(const ExportedProgram& program) {
 }  // namespace
 
 void addLoweredModule(GraphModule& owner, std::string_view name, LoweredModuleRef module) {
-  const bool effect = module != nullptr && hasEffect(module->program);
-  owner.addDelegate({std::string(name), std::move(module), effect});
+  const bool isImpure = module != nullptr && holdsImpureNode(module->program);
+  addLoweredModule(owner, name, std::move(module), isImpure);
+}
+
+void addLoweredModule(GraphModule& owner, std::string_view name, LoweredModuleRef module, bool isImpure) {
+  const auto writes = [](const OutputSpec& spec) { return isMutation(spec.kind); };
+  const bool hasEffect =
+      isImpure || (module != nullptr && std::ranges::any_of(module->program.signature.outputs, writes));
+  owner.addDelegate({std::string(name), std::move(module), hasEffect});
 }
 
 bool callsDelegate(const Node& node) {

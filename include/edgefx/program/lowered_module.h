@@ -46,8 +46,11 @@ struct LoweredModule {
 
 using LoweredModuleRef = std::shared_ptr<const LoweredModule>;
 
-// Hangs a delegate into `owner` under `name`. Throws UsageError as GraphModule::addDelegate does.
+// Hangs a delegate into `owner` under `name`. It has an effect if its program writes state or holds an impure
+// node. Throws UsageError as GraphModule::addDelegate does. O(nodes of the program).
 void addLoweredModule(GraphModule& owner, std::string_view name, LoweredModuleRef module);
+// The same for who knows whether the program holds an impure node. O(outputs).
+void addLoweredModule(GraphModule& owner, std::string_view name, LoweredModuleRef module, bool isImpure);
 
 // The delegate that a call of executorch_call_delegate runs, or that a get_attr node names, in the graph of
 // `owner`; null for every other node. O(log delegates).
